@@ -9,10 +9,9 @@ from typing import Any
 from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.owner.downloads import list_annotators
-from pqpp_annotation.owner.ledger import make_votes_table, read_records
-from pqpp_annotation.owner.overview import StudyMonitor
+from pqpp_annotation.owner.ledger import list_people, make_votes_table
 from pqpp_annotation.protocol.admission import filter_people, to_build_options
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.people import get_verdicts
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction
@@ -60,10 +59,14 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.begin_read() as db:
-        votes, decided = list(iterate_votes(db)), get_verdicts(db)
-        table, judged = make_votes_table(db, read_records(db))
-    standings = filter_people(table, to_build_options(study), decided)
+        records, decided = read_records(db), get_verdicts(db)
+        table, judged = make_votes_table(study, records)
+        standings = filter_people(table, to_build_options(study), decided)
+        others = {"answers": [*_read_answers(db)], "survey": [*_read_survey(db)]}
+        others["annotators"] = [*list_annotators(list_people(db, records, standings, judged))]
+        counts = _count_people(db)
     counted_ids = set(judged.index[standings.counted])
+    votes = [*iterate_votes(records)]
     counted = [vote for vote in votes if vote.id in counted_ids]
     with atomic_folder(output, check=_refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export_tables(votes), format)
@@ -71,11 +74,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             (folder / COUNTED_FOLDER).mkdir()
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export_tables(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
-        with store.begin_read() as db:
-            records = {"answers": _read_answers(db), "survey": _read_survey(db)}
-            records["annotators"] = list_annotators(StudyMonitor(store))
-            rows |= _write_tables(folder, records, format)
-            counts = _count_people(db)
+        rows |= _write_tables(folder, others, format)
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         command = _get_build_command(study, output, rows, bool(decided))
         facts = {

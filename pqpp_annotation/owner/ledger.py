@@ -1,4 +1,4 @@
-"""A study's answers as tables, and each person's work, admission and pay."""
+"""Each person's votes, work, admission and pay."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Select, Text, cast, func, select
+from sqlalchemy import select
 
 from pqpp_annotation.kinds import RATED
 from pqpp_annotation.protocol.admission import FilterResult, to_study_votes
 from pqpp_annotation.protocol.signals import find_careless_people
-from pqpp_annotation.store.answers import SHOWN_MODEL
-from pqpp_annotation.store.database import parse_json_cell
+from pqpp_annotation.store.answers import Records
 from pqpp_annotation.store.people import find_failed_checks
-from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Leaver, Person
+from pqpp_annotation.store.tables import Leaver, Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.study.study import Payment, Study
 from pqpp_datasets.own_benchmark.admission import Annotator
@@ -28,68 +27,9 @@ if TYPE_CHECKING:
 
 _PERSON_FIELDS = ("id", "name", "role", "verdict")
 _ANNOTATOR_FIELDS = ("kappa", "control_images", "reference_share")
-_NO_IMAGE = -1  # the image of an answer about its item
 
 
-@dataclass(frozen=True)
-class Records:
-    """A study's answers, assignments, items and images, as tables indexed by their database ids.
-
-    Times are in milliseconds since 1970, UTC. Answers of trial links are left out.
-
-    Attributes:
-        answers: Columns assignment_id, item_image_id (-1 if about the item), created, seconds,
-            current (False once replaced), value, label (NaN if undecided), turned (whether the
-            second image of a pair was on the left), and the columns of the assignment.
-        assignments: Columns person_id, item_id, given (time of assignment), state, finished (NaN if
-            unfinished) and the item's purpose.
-        items: Columns prompt_id and prompt.
-        images: Columns image (its name) and model ("reference" for a reference image).
-    """
-
-    answers: pandas.DataFrame
-    assignments: pandas.DataFrame
-    items: pandas.DataFrame
-    images: pandas.DataFrame
-
-
-def read_records(db: Transaction) -> Records:
-    """Read all records of a study."""
-    import pandas
-
-    image = func.coalesce(Answer.item_image_id, _NO_IMAGE).label("item_image_id")
-    query: Any = select(Answer.id, Answer.assignment_id, image, Answer.created, Answer.seconds)
-    query = query.add_columns(Answer.current, cast(Answer.value, Text).label("value"))
-    types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
-    answers = _read_rows(db, query.order_by(Answer.id), seconds=float, **types)
-    codes, texts = pandas.factorize(answers.pop("value"))  # few values are distinct
-    values = [parse_json_cell(text) for text in texts]
-    answers["value"] = [values[code] for code in codes]
-    answers["label"] = np.array([*map(db.study.kind.get_label, values)], float)[codes]
-    answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
-    columns = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
-    query = select(Assignment.id, Assignment.person_id, Assignment.item_id, *columns, Item.purpose)
-    types = {"person_id": int, "item_id": int, "given": int, "finished": float}
-    query = query.join(Person).join(Item).where(Person.role != "trial")
-    assignments = _read_rows(db, query.order_by(Assignment.id), **types)
-    items = select(Item.id, Item.prompt_id, Item.prompt).order_by(Item.id)
-    images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
-    return Records(
-        answers=answers.join(assignments, on="assignment_id", how="inner"),
-        assignments=assignments,
-        items=_read_rows(db, items),
-        images=_read_rows(db, images),
-    )
-
-
-def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
-    """Return the rows of a query, indexed by id, with columns converted to `types`."""
-    import pandas
-
-    return pandas.read_sql_query(query, db.connection()).astype(types | {"id": int}).set_index("id")
-
-
-def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:
+def make_votes_table(study: Study, records: Records) -> tuple[Votes | None, pandas.DataFrame]:
     """Return the current votes on work and control items.
 
     Returns:
@@ -97,21 +37,17 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
         the same votes, with columns of the records and the person, and those that
         `find_careless_people` needs.
     """
-    kind, answers = db.study.kind, records.answers.copy()
-    answers["spent"] = answers.groupby("assignment_id")["seconds"].transform("sum")
-    is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
-    votes = answers[is_used].join(records.items, on="item_id")
-    people = _read_rows(db, select(Person.id, Person.name.label("annotator"), Person.role))
-    votes = votes[votes["purpose"].isin(RATED)].join(people, on="person_id")
-    # The order of exports.
-    votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")
-    votes = votes.join(records.images, on="item_image_id")
+    kind, seconds = study.kind, records.answers.groupby("assignment_id")["seconds"]
+    votes = records.select_votes().assign(spent=seconds.transform("sum"))
+    votes = votes[votes["label"].notna() & votes["purpose"].isin(RATED)]
+    votes = votes.join(records.items, on="item_id").join(records.people, on="person_id")
+    votes = votes.join(records.images[["image", "model"]], on="item_image_id")
     if not kind.about_image:
         votes = votes.assign(image="", model="")
     votes["control"] = votes["role"] == "control"
     votes["unit"] = votes["item_image_id" if kind.about_image else "item_id"]
     comparable = votes if kind.about_image else votes.assign(image=votes["item_id"].astype(str))
-    return to_study_votes(comparable, kind, db.study.task), votes
+    return to_study_votes(comparable, kind, study.task), votes
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from sqlalchemy import Text, cast, func, select
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner import ledger
-from pqpp_annotation.owner.ledger import PaymentRow, PersonRow, Records
+from pqpp_annotation.owner.ledger import PaymentRow, PersonRow
 from pqpp_annotation.protocol.admission import FilterResult, filter_people, to_build_options
+from pqpp_annotation.store.answers import Records, read_records
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, Leaver, Person, StudyRow
@@ -251,8 +252,8 @@ def compute_overview(db: Transaction, key: str) -> Overview:
     """Compute the state of a study; `key` is as in `Overview`."""
     import pandas
 
-    records = ledger.read_records(db)
-    table, votes = ledger.make_votes_table(db, records)
+    records = read_records(db)
+    table, votes = ledger.make_votes_table(db.study, records)
     standings = filter_people(table, to_build_options(db.study), get_verdicts(db))
     people = ledger.list_people(db, records, standings, votes)
     progress, dues = _compute_progress(db, records, people), ledger.list_payment_rows(db, people)

@@ -1,20 +1,29 @@
-"""Saving people's answers, and reading them as votes."""
+"""Saving people's answers, and reading them as tables and as votes."""
+
+from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import CursorResult, bindparam, case, func, insert, select, update
+import numpy as np
+from sqlalchemy import Select, Text, bindparam, case, cast, func, insert, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownItem, Vote
 from pqpp_annotation.store import work
+from pqpp_annotation.store.database import parse_json_cell
+from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
-from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
+from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.prompts import REFERENCE
 
-_BATCH_SIZE = 2_000
+if TYPE_CHECKING:
+    import pandas
+
+_NO_IMAGE = -1  # the image of an answer about its item
+_VOTE_FIELDS = ["id", "purpose", "value", "seconds", "created"]
 _ASSIGNMENT_ID = select(Answer.assignment_id).where(Answer.client_id == bindparam("client_id"))
 _INSERT_ANSWER = insert(Answer)
 _REPLACE_ANSWER = update(Answer).where(
@@ -23,8 +32,6 @@ _REPLACE_ANSWER = update(Answer).where(
     Answer.current,
 )
 _INCREMENT_DONE = update(Item).where(Item.id == bindparam("item")).values(done=Item.done + 1)
-SHOWN_MODEL = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
-"""The model of an image in exports: "reference" for a reference image."""
 
 
 @writes
@@ -52,10 +59,10 @@ def save_answer(
             arguments.
 
     Raises:
-        AnnotationError: The value is invalid, other people have completed the item, it is not
-            assigned to this person or is an answered training item, or the person has withdrawn.
+        AnnotationError: The value is invalid, other people have completed the item, or it is not
+            assigned to this person or is an answered training item.
     """
-    person = work.get_active_person(db, person_id)
+    person = get_person(db, person_id)
     assignment = work.get_assignment(db, person_id, assignment_id, lock=True)
     saved_assignment_id = db.run(_ASSIGNMENT_ID, client_id=client_id).scalar()
     if saved_assignment_id is not None:
@@ -105,37 +112,91 @@ def count_answers(db: Transaction) -> int:
     return db.scalar(select(func.count()).select_from(Answer)) or 0
 
 
-def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
-    """Yield the current answers, ordered by item, person and image.
+@dataclass(frozen=True)
+class Records:
+    """A study's answers, assignments, items and images, as tables indexed by their database ids.
 
-    Answers of trial links, and of items that the person skipped later, are left out.
+    Times are in milliseconds since 1970, UTC. Answers of trial links are left out.
+
+    Attributes:
+        answers: Columns assignment_id, item_image_id (-1 if about the item), created, seconds,
+            current (False once replaced), value, label (NaN if undecided), turned (whether the
+            second image of a pair was on the left), and the columns of the assignment.
+        assignments: Columns person_id, item_id, given (time of assignment), state, finished (NaN if
+            unfinished) and the item's purpose.
+        items: Columns prompt_id, prompt and detail.
+        images: Columns item_id, image (its name), model ("reference" for a reference image) and the
+            file's width, height, orientation and frame, as in `Vote`.
+        people: Columns annotator (name) and role.
     """
-    with nullcontext(source) if isinstance(source, Transaction) else source.begin_read() as db:
-        execute = db.connection().execute  # does not create ORM objects
-        item_query = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
-        items, item_images = _index_by_id(execute(item_query)), defaultdict(list)
-        width, height = Asset.file_width.label("width"), Asset.file_height.label("height")
-        image_query = select(ItemImage.id, ItemImage.item_id, ItemImage.image, SHOWN_MODEL)
-        image_query = image_query.add_columns(width, height, Asset.orientation, Asset.frame)
-        image_query = image_query.join(Asset).order_by(ItemImage.item_id, ItemImage.position)
-        images = _index_by_id(execute(image_query))
-        for image_id, image in images.items():
-            item_images[image.pop("item_id")].append((image["image"], image["model"], image_id))
-        is_control = (Person.role == "control").label("is_control")
-        query = select(Assignment.item_id, Answer.item_image_id, Person.name.label("annotator"))
-        query = query.add_columns(is_control, Answer.id, Answer.value, Answer.seconds)
-        query = query.add_columns(Answer.created)
-        query = query.select_from(Answer).join(Assignment).join(Person)
-        query = query.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
-        is_used = (Assignment.state != "skipped") & Answer.current & (Person.role != "trial")
-        order = (Assignment.item_id, Person.id, ItemImage.position, Answer.id)
-        query = query.where(is_used).order_by(*order).execution_options(yield_per=_BATCH_SIZE)
-        for answer in map(dict, execute(query).mappings()):
-            item_id, image_id = answer.pop("item_id"), answer.pop("item_image_id")
-            image_fields = images.get(image_id, {"image": "", "model": ""})
-            images_of_item = () if image_id else tuple(item_images[item_id])
-            yield Vote(**items[item_id], **image_fields, **answer, images=images_of_item)
+
+    answers: pandas.DataFrame
+    assignments: pandas.DataFrame
+    items: pandas.DataFrame
+    images: pandas.DataFrame
+    people: pandas.DataFrame
+
+    def select_votes(self) -> pandas.DataFrame:
+        """Return the current answers to items not skipped later, by item, person and image."""
+        is_used = self.answers["current"] & (self.answers["state"] != "skipped")
+        return self.answers[is_used].sort_values(["item_id", "person_id", "item_image_id"])
 
 
-def _index_by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
-    return {row.pop("id"): row for row in map(dict, rows.mappings())}
+@reads
+def read_records(db: Transaction) -> Records:
+    """Read all records of a study."""
+    import pandas
+
+    image = func.coalesce(Answer.item_image_id, _NO_IMAGE).label("item_image_id")
+    query: Any = select(Answer.id, Answer.assignment_id, image, Answer.created, Answer.seconds)
+    query = query.add_columns(Answer.current, cast(Answer.value, Text).label("value"))
+    types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
+    answers = _read_rows(db, query.order_by(Answer.id), seconds=float, **types)
+    codes, texts = pandas.factorize(answers.pop("value"))  # few values are distinct
+    values = [parse_json_cell(text) for text in texts]
+    answers["value"] = [values[code] for code in codes]
+    answers["label"] = np.array([*map(db.study.kind.get_label, values)], float)[codes]
+    answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
+    columns = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
+    query = select(Assignment.id, Assignment.person_id, Assignment.item_id, *columns, Item.purpose)
+    types = {"person_id": int, "item_id": int, "given": int, "finished": float}
+    query = query.join(Person).join(Item).where(Person.role != "trial")
+    assignments = _read_rows(db, query.order_by(Assignment.id), **types)
+    items = select(Item.id, Item.prompt_id, Item.prompt, Item.detail).order_by(Item.id)
+    model = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
+    size = Asset.file_width.label("width"), Asset.file_height.label("height")
+    images = select(ItemImage.id, ItemImage.item_id, ItemImage.image, model, *size).join(Asset)
+    images = images.add_columns(Asset.orientation, Asset.frame).order_by(ItemImage.id)
+    return Records(
+        answers=answers.join(assignments, on="assignment_id", how="inner"),
+        assignments=assignments,
+        items=_read_rows(db, items),
+        images=_read_rows(db, images),
+        people=_read_rows(db, select(Person.id, Person.name.label("annotator"), Person.role)),
+    )
+
+
+def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
+    """Return the rows of a query, indexed by id, with columns converted to `types`."""
+    import pandas
+
+    return pandas.read_sql_query(query, db.connection()).astype(types | {"id": int}).set_index("id")
+
+
+def iterate_votes(records: Records) -> Iterator[Vote]:
+    """Yield the votes of `Records.select_votes`, including those on training items and checks."""
+    tables: Any = records.items, records.images, records.people
+    items, images, people = (table.to_dict("index") for table in tables)
+    item_images = defaultdict(list)
+    for image_id, image in images.items():
+        item_images[image.pop("item_id")].append((image["image"], image["model"], image_id))
+    for answer in records.select_votes().reset_index().to_dict("records"):
+        person, image_id = people[answer["person_id"]], answer["item_image_id"]
+        yield Vote(
+            annotator=person["annotator"],
+            is_control=person["role"] == "control",
+            images=() if image_id in images else tuple(item_images[answer["item_id"]]),
+            **items[answer["item_id"]],
+            **images.get(image_id, {"image": "", "model": ""}),
+            **{name: answer[name] for name in _VOTE_FIELDS},
+        )

@@ -53,20 +53,6 @@ _CURRENT_ANSWERS = select(Answer.item_image_id, Answer.value).where(
 )
 
 
-def get_active_person(db: Transaction, person_id: int) -> Person:
-    """Return a person who has consented, if required, and has not withdrawn.
-
-    Raises:
-        AnnotationError: The person has withdrawn, or has not consented.
-    """
-    person = get_person(db, person_id)
-    if person.withdrawn is not None:
-        raise AnnotationError("you have left this study; there is nothing more to do", 403)
-    if db.study.consent and person.consented is None:
-        raise AnnotationError("consent is missing; read the consent text and agree first", 403)
-    return person
-
-
 def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bool = False) -> Row:
     """Return the row of a person's assignment.
 
@@ -97,7 +83,6 @@ def get_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
     Raises:
         AnnotationError: The assignment is another person's or does not exist.
     """
-    get_active_person(db, person_id)
     return build_shown_item(db, get_assignment(db, person_id, assignment_id))
 
 
@@ -319,11 +304,8 @@ def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> S
     Returns:
         The item; None if there is none (see `get_next_step`) or the person has `MOST_OPEN` open
         items.
-
-    Raises:
-        AnnotationError: The person has not consented, or has withdrawn.
     """
-    person = get_active_person(db, person_id)
+    person = get_person(db, person_id)
     training = finish_training_try(db, person, db.now())
     assignment = None
     if training.is_passed and person.stopped is None:
@@ -344,7 +326,6 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     Raises:
         AnnotationError: The item is another person's, or a training item.
     """
-    get_active_person(db, person_id)
     assignment = get_assignment(db, person_id, assignment_id, lock=True)
     if get_item_content(db, assignment.item_id)[0].purpose == "training":
         raise AnnotationError("practice items cannot be skipped; answer the item", 403)
@@ -359,7 +340,7 @@ def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) 
     Raises:
         AnnotationError: The item was not assigned to the person.
     """
-    item_id = get_assignment(db, get_active_person(db, person_id).id, assignment_id).item_id
+    item_id = get_assignment(db, person_id, assignment_id).item_id
     detail = {"item": item_id, "text": text.replace("\0", "").strip()}
     db.add(Event(person_id=person_id, kind="reported", detail=detail, created=db.now()))
 

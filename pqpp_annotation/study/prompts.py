@@ -89,19 +89,18 @@ def read_items(
     rows = _read_rows(study, table, locate)
     by_prompt: dict[str, list[_Row]] = {}
     by_image: dict[str, dict[str, _Row]] = {}
+    keys: set[tuple[str, str, str]] = set()
     for row in rows:
-        by_prompt.setdefault(row["prompt_id"], []).append(row)
-        by_image.setdefault(row["image"], {}).setdefault(row["prompt_id"], row)
-    for prompt_rows in by_prompt.values():
-        first, keys = prompt_rows[0], set()
-        for row in prompt_rows:
-            if row["prompt"] != first["prompt"]:
-                problem = f"prompt_id {row['prompt_id']} has another prompt in {locate(first)}"
-                raise AnnotationError(f"{locate(row)}: {problem}; give each prompt its own id")
-            key = (row["image"], row.get("model", ""))
-            if key in keys:
-                raise AnnotationError(f"{locate(row)}: duplicate image {key[0]}; remove the line")
-            keys.add(key)
+        prompt_id, image = row["prompt_id"], row["image"]
+        by_prompt.setdefault(prompt_id, []).append(row)
+        by_image.setdefault(image, {}).setdefault(prompt_id, row)
+        first, key = by_prompt[prompt_id][0], (prompt_id, image, row.get("model", ""))
+        if row["prompt"] != first["prompt"]:
+            problem = f"prompt_id {prompt_id} has another prompt in {locate(first)}"
+            raise AnnotationError(f"{locate(row)}: {problem}; give each prompt its own id")
+        if key in keys:
+            raise AnnotationError(f"{locate(row)}: duplicate image {image}; remove the line")
+        keys.add(key)
     shared = [[*uses.values()] for uses in by_image.values() if len(uses) > 1]
     if 0 < 2 * len(shared) < len(by_image):  # sharing most images is intended
         locations = " and ".join(map(locate, shared[0][:2]))

@@ -103,7 +103,7 @@ class PageRequest:
         """
         person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
-            message = "consent is missing; read the consent text and agree first"
+            message = gettext_noop("consent is missing; read the consent text and agree first")
             raise HTTPException(401, message, {"X-Page": "/consent"})
         return person
 

@@ -92,45 +92,26 @@ def generate(
 
     store = ShardStore(output)
     store.check()
-    check_model_name(generator)
     for prompt_id, count in Counter(row["prompt_id"] for row in prompts).items():
         if not is_folder_name(prompt_id):
             raise EngineError(f"{prompt_id!r:.80} is not a valid folder name; change the prompt_id")
         if count > 1:
             raise EngineError(f"duplicate prompt_id {prompt_id!r:.80}; use each id once")
     nonblank = [row for row in prompts if row["prompt"].strip()]
-    requests = make_requests(generator, nonblank, images_per_prompt)
-    names = set(store.find(IMAGES))
-    existing = sum(get_image_path(generator, image) in names for image in requests)
-    if generator.budget is not None:
-        generator.budget.check_calls([generator.budget.price_call] * (len(requests) - existing))
     summary = GenerationSummary(blank=len(prompts) - len(nonblank))
-    with tqdm(total=len(requests), initial=existing, unit="image", disable=not progress) as bar:
-        for image in make_images(generator, requests, store, batch_size):
-            if image.is_old:
-                summary.skipped += 1
-                continue
-            bar.update()
-            if image.refusal is None:
-                summary.made += 1
-                summary.flagged += bool(image.info["flagged"])
-            else:
-                summary.refused += 1
-                summary.last_refusal = image.refusal
+    images = make_images(generator, nonblank, store, images_per_prompt, batch_size)
+    total = len(nonblank) * images_per_prompt
+    for image in tqdm(images, total=total, unit="image", disable=not progress):
+        if image.is_old:
+            summary.skipped += 1
+        elif image.refusal is None:
+            summary.made += 1
+            summary.flagged += bool(image.info["flagged"])
+        else:
+            summary.refused += 1
+            summary.last_refusal = image.refusal
     write_metadata(store)
     return summary
-
-
-def make_requests(
-    generator: Generator, prompts: Iterable[Mapping[str, str]], images_per_prompt: int
-) -> list[ImageRequest]:
-    """Return the image requests of prompts, each with its seed."""
-    requests = []
-    for row in prompts:
-        for n in range(images_per_prompt):
-            seed = derive_seed(row["prompt_id"], generator.name, n)
-            requests.append(ImageRequest(row["prompt_id"], row["prompt"], n, seed))
-    return requests
 
 
 @dataclass(frozen=True)
@@ -152,27 +133,39 @@ class ImageResult:
 
 def make_images(
     generator: Generator,
-    requests: Sequence[ImageRequest],
+    prompts: Iterable[Mapping[str, str]],
     store: ShardStore,
-    batch_size: int = 1,
+    images_per_prompt: int,
+    batch_size: int,
     skip_refused: bool = False,
 ) -> Iterator[ImageResult]:
-    """Generate missing images; yield each result, existing images first.
+    """Generate the missing images of prompts; yield each result, existing images first.
 
     Args:
+        prompts: Rows with a valid `prompt_id` and a `prompt` that is not blank.
         store: The output folder, which contains `images`.
         skip_refused: Whether to continue after an `EngineError` that concerns one image only.
 
     Raises:
-        EngineError: An existing image was made with other settings, or the generator cannot
-            continue.
+        EngineError: The model's name is invalid, an existing image was made with other settings,
+            or the generator cannot continue.
+        ServiceError: The images would exceed the budget; nothing was requested.
     """
-    missing = []
-    for image in requests:
-        if store.exists(get_image_path(generator, image)):
-            yield ImageResult(image, _reuse_image(store, generator, image), True)
-        else:
-            missing.append(image)
+    if not _NAME.fullmatch(generator.name):
+        remedy = "use up to 100 letters, digits, dots, _ and -, a letter or digit first"
+        raise EngineError(f"model name {generator.name!r:.120} is not valid; {remedy}")
+    existing: list[ImageRequest] = []
+    missing: list[ImageRequest] = []
+    for row in prompts:
+        for index in range(images_per_prompt):
+            seed = derive_seed(row["prompt_id"], generator.name, index)
+            image = ImageRequest(row["prompt_id"], row["prompt"], index, seed)
+            is_old = store.exists(get_image_path(generator, image))
+            (existing if is_old else missing).append(image)
+    if generator.budget is not None:
+        generator.budget.check_calls([generator.budget.price_call] * len(missing))
+    for image in existing:
+        yield ImageResult(image, _reuse_image(store, generator, image), is_old=True)
     for start in range(0, len(missing), batch_size):
         batch = missing[start : start + batch_size]
         for image, generated in zip(batch, _generate(generator, batch, skip_refused), strict=True):
@@ -194,13 +187,6 @@ def _generate(
         if len(batch) == 1:
             return [GeneratedImage(None, None, {"refused": str(error)})]
         return [result for image in batch for result in _generate(generator, [image], skip_refused)]
-
-
-def check_model_name(generator: Generator) -> None:
-    """Raise an error if the generator's name is not a valid file name."""
-    if not _NAME.fullmatch(generator.name):
-        remedy = "use up to 100 letters, digits, dots, _ and -, a letter or digit first"
-        raise EngineError(f"model name {generator.name!r:.120} is not valid; {remedy}")
 
 
 def get_image_path(generator: Generator, request: ImageRequest) -> str:
@@ -335,16 +321,14 @@ class GenerationJob:
         """Generate the images, and return their metadata."""
         import pyarrow as pa
 
-        check_model_name(self.generator)
         texts, faults = get_texts(table, self.column, "prompt", "set `column` to the prompt column")
         ids, id_faults = get_ids(table, "prompt_id")
         faults = [id_fault or fault for id_fault, fault in zip(id_faults, faults, strict=True)]
         prompts = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
         valid = [prompt for prompt, fault in zip(prompts, faults, strict=True) if fault is None]
         rows_by_id: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        requests = make_requests(self.generator, valid, self.images_per_prompt)
-        store = ShardStore(self.output)
-        images = make_images(self.generator, requests, store, self.batch_size, skip_refused=True)
+        store, size = ShardStore(self.output), (self.images_per_prompt, self.batch_size)
+        images = make_images(self.generator, valid, store, *size, skip_refused=True)
         results = sorted(images, key=lambda image: image.request.index)
         if len(valid) > 1 and all(image.refusal for image in results):
             raise EngineError(f"no image for {len(valid)} prompts ({results[0].refusal})")

@@ -173,15 +173,34 @@ def build_index(
         >>> index.ids[places[0, 0]], float(cosines[0, 0])
         ('c', 1.0)
     """
-    with require_extra("pqpp search", "engines"):
-        import faiss
-
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
         shapes = "(items, size) or (items, vectors, size), with no dimension of 0"
         raise EngineError(f"embeddings must have shape {shapes}; got {shape}")
     if len(ids) != len(embeddings):
         raise EngineError(f"expected one id per item ({len(embeddings)}); got {len(ids)}")
+    index, recall, probes = _fill_index(embeddings, factory), 1.0, 0
+    if factory != "Flat":
+        recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE))
+    config = {
+        "model": model,
+        "revision": revision,
+        "size": shape[-1],
+        "vectors_per_id": shape[1] if len(shape) == 3 else 1,
+        "factory": factory,
+        "probes": probes,
+        "recall_at_10": round(recall, 4),
+        "added": 0,
+    }
+    return Index(_write_index(output, index, ids, config))
+
+
+def _fill_index(embeddings: Any, factory: str) -> Any:
+    """Return a trained faiss index with the unit vectors of all embeddings."""
+    with require_extra("pqpp search", "engines"):
+        import faiss
+
+    shape = np.shape(embeddings)
     with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would crash the process
             raise RuntimeError("a size must not be 0")
@@ -194,21 +213,7 @@ def build_index(
             index.codes.resize(0)
         for chunk in _iterate_units(embeddings):
             index.add(chunk)
-    recall, probes = 1.0, 0
-    if factory != "Flat":
-        recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE))
-    config = {
-        "model": model,
-        "revision": revision,
-        "size": shape[-1],
-        "vectors": index.ntotal,
-        "vectors_per_id": shape[1] if len(shape) == 3 else 1,
-        "factory": factory,
-        "probes": probes,
-        "recall_at_10": round(recall, 4),
-        "added": 0,
-    }
-    return Index(_write_index(output, index, ids, config))
+    return index
 
 
 def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:

@@ -16,7 +16,7 @@ from support.served import client_of, join, next_state
 from support.studies import write_table
 
 from pqpp_annotation.kinds import get_task_kind
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study import add_prompts, make_study
@@ -265,7 +265,7 @@ def test_responses_never_reveal_models_or_controls(tmp_path):
     content = b"\n".join(received).replace(b"cache-control", b"")
     for secret in (*SECRETS, b"purpose", b"control", b"reference", b"sha256"):
         assert secret not in content, secret
-    assert purposes == {None} and len(list(iterate_votes(store))) == 12
+    assert purposes == {None} and len(list(iterate_votes(read_records(store)))) == 12
     store.close()
 
 
@@ -313,7 +313,7 @@ def test_preferences_are_stored_by_image_not_page_name(tmp_path):
             assert client.post("/api/answers", json=answer, headers=headers).json()["complete"]
             reloaded = client.get(f"/api/tasks/{task['assignment']}").json()["task"]
             assert reloaded["answers"] == {"item": value}
-    rows = list(study.kind.export_tables(iterate_votes(store))["preferences"])
+    rows = list(study.kind.export_tables(iterate_votes(read_records(store)))["preferences"])
     assert len(rows) == 12
     assert {
         row["image_a" if row["choice"] == "a" else "image_b"].split("-")[1] for row in rows

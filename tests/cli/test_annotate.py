@@ -13,7 +13,7 @@ from support.file_server import serve
 from support.studies import do_all, write_table
 
 from pqpp_annotation.store.access import get_links, redeem_link
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.people import add_person
@@ -69,7 +69,7 @@ def test_study_from_init_to_export(folder, capsys):
     ]
     assert main(["annotate", "backup", "study.yaml", "--output", "copy.db"]) == 0
     copy = open_store(replace(store.study, database="copy.db"))
-    assert list(iterate_votes(copy)) == list(iterate_votes(store))
+    assert list(iterate_votes(read_records(copy))) == list(iterate_votes(read_records(store)))
     assert main(["annotate", "export", "study.yaml", "--output", "votes"]) == 0
     assert (folder / "votes" / "judgments.csv").is_file()
     for one in (store, copy):
@@ -114,7 +114,7 @@ def test_init_downloads_images_from_urls(folder, capsys, monkeypatch):
     for image in (image for page in pages for image in page.images):
         asset = get_stored_image(store, image.sha256)
         assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
-    assert next(iterate_votes(store)).image.startswith(address)
+    assert next(iterate_votes(read_records(store))).image.startswith(address)
     store.close()
     rewrite_table(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])
     monkeypatch.setattr("pqpp_hub.pull.time.sleep", lambda _: None)  # between retries
@@ -136,7 +136,7 @@ def test_init_reads_prompts_and_images_from_a_dataset(folder, cache, capsys):
     assert main(["annotate", "init", "study.yaml", *words]) == 0, capsys.readouterr().err
     store = open_store(read_study("study.yaml"))
     assert sorted(len(one.images) for one in do_all(store, add_person(store, "a").id)) == [1, 2]
-    assert {vote.model for vote in iterate_votes(store)} == {"x", "y"}
+    assert {vote.model for vote in iterate_votes(read_records(store))} == {"x", "y"}
     store.close()
 
 

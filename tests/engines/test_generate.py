@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 
+import pyarrow as pa
 import pytest
 from PIL import Image
 from support.draw import COMMAND
 from support.processes import lives
 
-from pqpp_backbones.errors import ModelError
+from pqpp_backbones.chat.chat import Budget
+from pqpp_backbones.errors import ModelError, ServiceError
 from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import (
@@ -24,19 +26,26 @@ from pqpp_engines.generate import (
     generate,
 )
 from pqpp_engines.generate.generators import Generator, ImageRequest
+from pqpp_engines.generate.run import GenerationJob
 
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
     ("a red cat on a mat", "a blue dog", "two green birds", "three boats"))]  # fmt: skip
 
 
 class FakeGenerator(Generator):
-    """Images whose colour is derived from the seed; even colours are flagged."""
+    """Images whose colour is derived from the seed; even colours are flagged, some refused."""
 
     name, settings = "drawn", {"steps": 1}
 
     def generate(self, requests):
+        if any("refuse" in r.prompt for r in requests):
+            raise EngineError("it is refused", refuses_image=True)
         colours = [(r.seed % 251, len(r.prompt), 0) for r in requests]
-        return [GeneratedImage(Image.new("RGB", (8, 8), c), c[0] % 2 == 0) for c in colours]
+        return [
+            GeneratedImage(None, True, {"refused": "by a rule"}) if "rule" in r.prompt
+            else GeneratedImage(Image.new("RGB", (8, 8), colour), colour[0] % 2 == 0)
+            for r, colour in zip(requests, colours, strict=True)
+        ]  # fmt: skip
 
 
 def read_files(folder):
@@ -83,6 +92,46 @@ def test_skips_existing_images_and_adds_missing_ones(tmp_path):
     assert generate(FakeGenerator(), PROMPTS, tmp_path, 3).made == 8
     lines = (tmp_path / "images/metadata.jsonl").read_text().splitlines()
     assert len(lines) == 12 and json.loads(lines[0])["file_name"] == "p-0/drawn_0.png"
+
+
+def test_shards_write_the_same_images(tmp_path):
+    generate(FakeGenerator(), PROMPTS, tmp_path / "one", 2)
+    job, table = GenerationJob(FakeGenerator, str(tmp_path / "two")), pa.Table.from_pylist(PROMPTS)
+    results = job(table)
+    assert generate(FakeGenerator(), PROMPTS, tmp_path / "two", 2).skipped == 8
+    assert read_files(tmp_path / "one") == read_files(tmp_path / "two")
+    assert job(table) == results
+    for row in results.to_pylist():
+        path = (tmp_path / "two/images" / row["file_name"]).with_suffix(".json")
+        metadata = json.loads(path.read_text())
+        assert row.pop("error") is None and row.pop("file_name")
+        assert row == {name: metadata[name] for name in row}
+
+
+def test_refused_prompts_are_rows_with_an_error(tmp_path):
+    texts = ["a cat", "refuse it", "a rule", " ", "a dog", "a cow"]
+    table = pa.table({"prompt_id": ["a", "b", "c", "d", "../e", "a"], "prompt": texts})
+    rows = GenerationJob(FakeGenerator, str(tmp_path), 1, batch_size=4)(table).to_pylist()
+    assert [row["error"] for row in rows] == [
+        None,
+        "it is refused",
+        "by a rule",
+        "the prompt is blank",
+        "the prompt_id '../e' cannot be a folder name",
+        "duplicate prompt_id a",
+    ]
+    assert [path.name for path in tmp_path.rglob("*.png")] == ["drawn_0.png"]
+
+
+def test_shard_beyond_the_budget_generates_no_image(tmp_path):
+    generator, table = FakeGenerator(), pa.Table.from_pylist(PROMPTS)
+    generator.budget = Budget(max_calls=3)
+    job = GenerationJob(lambda: generator, str(tmp_path), 1)
+    with pytest.raises(ServiceError):
+        job(table)
+    assert not list(tmp_path.rglob("*"))
+    job(table[:2])
+    assert job(table)["error"].null_count == 4  # two images were missing
 
 
 def test_records_flags_and_skips_blank_prompts(tmp_path):

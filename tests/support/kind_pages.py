@@ -2,7 +2,7 @@
 
 from PIL import Image, ImageDraw
 
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.people import get_people
 from pqpp_annotation.study import make_study
 from support.kinds import write_csv
@@ -66,7 +66,7 @@ def kind_study(
 def values(served):
     """Return the answers of the newest person, in the order of their times."""
     name = get_people(served.store)[-1].name
-    votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
+    votes = sorted(iterate_votes(read_records(served.store)), key=lambda vote: vote.created)
     return [vote.value for vote in votes if vote.annotator == name]
 
 

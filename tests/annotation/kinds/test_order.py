@@ -6,7 +6,7 @@ from support.studies import do_all, small_store
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.kinds import get_task_kind
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.people import add_person
 from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 
@@ -52,7 +52,7 @@ def test_converts_page_names_to_image_ids():
 def test_build_reads_the_export(tmp_path):
     store = small_store(tmp_path, kind="order", prompts=2)
     do_all(store, add_person(store, "ann").id)
-    rows = list(KIND.export_tables(iterate_votes(store))["rankings"])
+    rows = list(KIND.export_tables(iterate_votes(read_records(store)))["rankings"])
     assert len(rows) == 4 and {row["rank"] for row in rows} == {1, 2}
     export_study(store, tmp_path / "votes")
     store.close()

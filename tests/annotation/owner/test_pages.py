@@ -14,7 +14,7 @@ from support.studies import do_all, rows, small_store
 from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person
 from pqpp_annotation.store.tables import Assignment, Person
@@ -224,7 +224,7 @@ def test_every_kind_has_pages_and_an_export(tmp_path, kind):
     assert "anna" in client.get("/owner/items/1").text
     export_study(store, tmp_path / "out")
     facts = json.loads((tmp_path / "out" / "export.json").read_text())
-    assert facts["votes"] == len(list(iterate_votes(store)))
+    assert facts["votes"] == len(list(iterate_votes(read_records(store))))
     for name, count in facts["files"].items():
         assert len(read_table(tmp_path / "out" / name)) == count > 0, name
     option = {"preference": "preferences", "order": None, "rich": None}.get(kind, "judgments")

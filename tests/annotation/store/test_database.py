@@ -17,7 +17,7 @@ from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.database import copy_database, open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import get_past_items, reserve_item
@@ -33,7 +33,7 @@ def test_reopened_study_is_unchanged(store):
     answer(store, person, reserved)
     reopened = open_store(read_study(store.study.root / "study.yaml"))
     assert get_past_items(reopened, person)[0].state == "done"
-    assert list(iterate_votes(reopened)) == list(iterate_votes(store))
+    assert list(iterate_votes(read_records(reopened))) == list(iterate_votes(read_records(store)))
     assert reserve_item(reopened, person) == reserve_item(store, person)
     reopened.close()
 
@@ -136,10 +136,10 @@ def test_backup_of_a_running_study_is_consistent(store, tmp_path):
     first = copy_and_open("first.db")
     for thread in threads:
         thread.join()
-    for item in iterate_votes(first):
-        assert item in list(iterate_votes(store))
+    for item in iterate_votes(read_records(first)):
+        assert item in list(iterate_votes(read_records(store)))
     last = copy_and_open("last.db")
-    assert list(iterate_votes(last)) == list(iterate_votes(store))
+    assert list(iterate_votes(read_records(last))) == list(iterate_votes(read_records(store)))
     assert rows(last, tables.Person) == rows(store, tables.Person)
     assert do_all(last, add_person(last, "another").id) == []
     for backup in (first, last):

@@ -10,7 +10,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store import people
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person
 from pqpp_annotation.store.work import get_next_step, get_progress, reserve_item
 from pqpp_files.read_table import read_table
@@ -19,7 +19,7 @@ from pqpp_files.read_table import read_table
 def count_usable(store):
     """Return the number of admitted annotators of each work prompt."""
     states = {row.name: row.state for row in StudyMonitor(store).get_overview().people}
-    votes = [vote for vote in iterate_votes(store) if vote.purpose == "work"]
+    votes = [vote for vote in iterate_votes(read_records(store)) if vote.purpose == "work"]
     rated = {(v.prompt_id, v.annotator) for v in votes if states[v.annotator] == "admitted"}
     return Counter(prompt for prompt, _ in rated)
 
@@ -150,7 +150,7 @@ def test_trial_answers_are_not_exported_and_fill_no_place(make_store, tmp_path):
     trial = add_person(store, "trial", "trial").id
     purposes = [item.purpose for item in do_all(store, trial)]
     assert purposes.count("work") == 4 and purposes[0] == "training"
-    assert list(iterate_votes(store)) == []
+    assert list(iterate_votes(read_records(store))) == []
     ann = add_person(store, "ann").id
     assert [item.purpose for item in do_all(store, ann)].count("work") == 4
     another = add_person(store, "trial again", "trial").id

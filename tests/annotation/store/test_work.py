@@ -7,7 +7,7 @@ import pytest
 from support.studies import answer, do_all, rows
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.answers import iterate_votes, save_answer
+from pqpp_annotation.store.answers import iterate_votes, read_records, save_answer
 from pqpp_annotation.store.people import add_person, get_person
 from pqpp_annotation.store.tables import Answer
 from pqpp_annotation.store.work import (
@@ -26,7 +26,7 @@ MINUTE = 60_000
 
 def get_people_by_item(store, purpose="work"):
     people = collections.defaultdict(set)
-    for vote in iterate_votes(store):
+    for vote in iterate_votes(read_records(store)):
         if vote.purpose == purpose:
             people[vote.prompt_id].add(vote.annotator)
     return people

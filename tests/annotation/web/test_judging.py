@@ -5,7 +5,7 @@ from support.browser import saved
 from support.served import serving
 from support.studies import small_study
 
-from pqpp_annotation.store.answers import count_answers, iterate_votes
+from pqpp_annotation.store.answers import count_answers, iterate_votes, read_records
 from pqpp_annotation.store.people import decide_on_person, get_people
 from pqpp_annotation.store.work import get_progress
 
@@ -24,7 +24,7 @@ def serve(tmp_path):
 
 def read_labels(served, purpose=None):
     """Return the current labels, oldest first."""
-    votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
+    votes = sorted(iterate_votes(read_records(served.store)), key=lambda vote: vote.created)
     return [vote.value["label"] for vote in votes if purpose in (None, vote.purpose)]
 
 
