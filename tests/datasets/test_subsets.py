@@ -5,11 +5,11 @@ import io
 import pytest
 import yaml
 from datasets import Image, load_dataset
+from support.votes import build, write
 
 from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
-from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.images import add_saved_images
 from pqpp_datasets.own_benchmark.write import WriteOptions, write_benchmark
 from pqpp_files.errors import FileError
@@ -21,17 +21,12 @@ pytestmark = pytest.mark.usefixtures("cache")
 
 def write_votes(path, image="{n}.png"):
     """Write votes 2, 1 and 2 of ada, bob and cleo on ten images; one vote of bob is 0."""
-    lines = ["prompt,image,model,annotator,label,seconds"]
+    lines = []
     for n in range(10):
         for name, label in LABELS.items():
             label = 0 if (name, n) == ("bob", 3) else label
             lines.append(f"Prompt {n}.,{image.format(n=n)},sdxl,{name},{label},{n + 1}")
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def build(path, **options):
-    return build_benchmark(path, options=BuildOptions(scale="pqpp", **options))
+    return write(path, *lines, header="prompt,image,model,annotator,label,seconds")
 
 
 def read_rows(folder, subset):
@@ -40,7 +35,7 @@ def read_rows(folder, subset):
 
 
 def test_writes_subsets_of_images_and_votes(tmp_path):
-    built = build(write_votes(tmp_path / "votes.csv"))
+    built = build(write_votes(tmp_path / "votes.csv"), scale="pqpp")
     folder = write_benchmark(built, tmp_path / "out")
     prompts = {row["prompt_id"]: row for row in read_rows(folder, None)}
     assert len(prompts) == 10 and read_rows(folder, None) == read_rows(folder, "default")
@@ -91,7 +86,7 @@ def test_stores_image_files_unchanged(tmp_path):
     pil = pytest.importorskip("PIL.Image")
     for n in range(10):
         pil.new("RGB", (4, 4), (n, 0, 0)).save(tmp_path / f"{n}.png")
-    built = build(write_votes(tmp_path / "votes.csv"))
+    built = build(write_votes(tmp_path / "votes.csv"), scale="pqpp")
     folder = write_benchmark(built, tmp_path / "out", extras=WriteOptions(images="bytes"))
     rows = load_dataset(str(folder), "images", split="train")
     assert rows.features["image"] == Image() and rows[0]["image"].size == (4, 4)
@@ -112,10 +107,10 @@ def test_stores_image_files_unchanged(tmp_path):
 
 
 def test_strips_folders_of_local_paths_only(tmp_path):
-    built = build(write_votes(tmp_path / "votes.csv", "https://example.org/{n}.png"))
+    built = build(write_votes(tmp_path / "votes.csv", "https://example.org/{n}.png"), scale="pqpp")
     folder = write_benchmark(built, tmp_path / "url")
     assert read_rows(folder, "images")[0]["image"].startswith("https://example.org/")
-    built = build(write_votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
+    built = build(write_votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"), scale="pqpp")
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in read_rows(folder, "images")} == {f"{n}.png" for n in range(10)}
     options = WriteOptions(image_dir="/home/ada")

@@ -9,7 +9,6 @@ from support.tiny_models import load_script
 from support.votes import build, write
 
 from pqpp_cli.main import main
-from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import compare_annotators
 from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, measure_agreement
 from pqpp_datasets.own_benchmark.write import write_benchmark
@@ -236,27 +235,25 @@ def write_flawed_votes(path):
     """Write votes of four honest annotators, a random one and a constant one."""
     rng = np.random.default_rng(0)
     truth = rng.integers(1, 6, 150)
-    lines = ["prompt,image,model,annotator,label,seconds"]
+    rows = []
     for name in ("ada", "bob", "cleo", "dan", "random", "constant"):
         answers = np.clip(truth + rng.integers(-1, 2, 150), 1, 5)
         if name == "random":
             answers = rng.integers(1, 6, 150)
         elif name == "constant":
             answers = np.full(150, 3)
-        suffix = f"sdxl,{name}"
-        lines += [f"Prompt {n // 3}.,{n}.png,{suffix},{vote},8" for n, vote in enumerate(answers)]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+        rows += [f"P{n // 3}.,{n}.png,sdxl,{name},{vote}" for n, vote in enumerate(answers)]
+    return write(path, *rows)
 
 
 def test_excludes_flagged_annotators(tmp_path):
     path = write_flawed_votes(tmp_path / "votes.csv")
-    built = build_benchmark(path, options=BuildOptions(scale="likert5", exclude="flagged"))
+    built = build(path, scale="likert5", exclude="flagged")
     flagged = {a.name for a in built.generation.annotators if a.flag and a.reasons}
     assert flagged == {"random", "constant"}
     lines = path.read_text().splitlines(True)
     path.write_text("".join(n for n in lines if ",random," not in n and ",constant," not in n))
-    expected = build_benchmark(path, options=BuildOptions(scale="likert5"))
+    expected = build(path, scale="likert5")
     assert built.splits == expected.splits
 
 
@@ -285,8 +282,8 @@ def test_control_kappa_is_weighted_on_ordinal_scales(tmp_path):
         for name, answers in (("ann", control), ("zoe", answers_of_zoe))
         for n in range(40)
     ]
-    path = tmp_path / "votes.csv"
-    path.write_text("prompt,image,model,annotator,label,control\n" + "\n".join(rows) + "\n")
-    built = build_benchmark(path, options=BuildOptions(scale="likert5", min_kappa=-1))
+    header = "prompt,image,model,annotator,label,control"
+    path = write(tmp_path / "votes.csv", *rows, header=header)
+    built = build(path, scale="likert5", min_kappa=-1)
     expected = metrics.cohen_kappa_score(control, answers_of_zoe, weights="quadratic")
     assert built.generation.annotators[0].kappa == pytest.approx(expected, abs=1e-9)

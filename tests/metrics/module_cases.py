@@ -73,6 +73,7 @@ OVERLAPS = {
     "outside_depths": [[[1.0, 2.0], [1.0, 3.0]], [[0.5, 0.2]]],
     "confidences": [[[1.0, 0.5], [0.9, 0.9]], [[0.8, 0.7]]],
 }
+P_VALUES = (np.random.default_rng(0).random(40) ** 4).tolist()
 RATINGS = {"ratings": [["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"]]}
 NUMERIC_RATINGS = {"ratings": [[1, 1, 2], [2, 2, None], [3, 2, 3], [None, 1, 1]]}
 NAMES = {"ratings": [["a", "a", "b"], ["b", "b", None], ["c", "b", "c"], [None, "a", "a"]]}
@@ -264,7 +265,7 @@ CASES = {
     "gwet_ac1": Case("names", NAMES, by_hand(0.515151515152)),  # by irrCAC 0.4.4
     "heatmap_mse": Case("maps", MAPS, map_mean(lambda p, q: ((p - q) ** 2).mean())),
     "hit_rate_at_k": Case("rankings", RANKINGS, query_mean(lambda r: oracles.hit(r, 2)), {"k": 2}),
-    "holm": Case("p values", {"p_values": [0.01, 0.04, 0.03, 0.5]}, holm, {"alpha": 0.1}),
+    "holm": Case("p values", {"p_values": P_VALUES}, holm, {"alpha": 0.1}),
     # Image 1: both facts have a yes by majority and a no: .4 + .6. Image 2: the first fact has no
     # yes, the second no clear no, the third counts: .5 * 0 + .5 * .75.
     "hwpq": Case("questionnaires", QUESTIONNAIRES, by_hand((1 + 0.375) / 2)),

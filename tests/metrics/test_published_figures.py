@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,16 +35,8 @@ RATES_BY_TASK = {
 
 
 @pytest.fixture(scope="module")
-def data_folder():
-    root = os.environ.get("PQPP_TEST_DATA")
-    if not root:
-        pytest.skip("PQPP_TEST_DATA is not set; see CONTRIBUTING for how to get the data")
-    return Path(root)
-
-
-@pytest.fixture(scope="module")
-def annotations(data_folder):
-    path = data_folder / "gimbrr" / "annotations" / "annotations_df_230311.csv"
+def annotations(real_data):
+    path = real_data / "gimbrr" / "annotations" / "annotations_df_230311.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 8408
@@ -64,8 +54,8 @@ def test_gimbrr_match_rates_by_task(annotations):
             assert round(found[task, model], digits) == rate, (task, model)
 
 
-def test_conqa_relevant_images_per_query(data_folder):
-    votes = json.loads((data_folder / "conqa" / "mturk.json").read_text())
+def test_conqa_relevant_images_per_query(real_data):
+    votes = json.loads((real_data / "conqa" / "mturk.json").read_text())
     counts = [vote for images in votes.values() for vote in images.values()]
     per_query = {
         rule: conqa_relevance(counts, rule=rule).sum() / len(votes)
@@ -78,10 +68,10 @@ def test_conqa_relevant_images_per_query(data_folder):
     }
 
 
-def test_conqa_wordnet_depth(data_folder, monkeypatch):
+def test_conqa_wordnet_depth(real_data, monkeypatch):
     nltk = pytest.importorskip("nltk")
-    monkeypatch.setattr(nltk.data, "path", [str(data_folder / "nltk_data"), *nltk.data.path])
-    queries = json.loads((data_folder / "conqa" / "seed.json").read_text()).values()
+    monkeypatch.setattr(nltk.data, "path", [str(real_data / "nltk_data"), *nltk.data.path])
+    queries = json.loads((real_data / "conqa" / "seed.json").read_text()).values()
     for conceptual, expected in WORDNET_DEPTHS.items():
         depths = wordnet_depth([q["Text"] for q in queries if q["Conceptual"] == conceptual])
         assert not np.isnan(depths).any()

@@ -1,7 +1,5 @@
 import json
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,19 +39,16 @@ REFERENCES = {
 VALUES_ON_FIXATIONS = {"NSS", "AUC_Judd_nojitter", "AUC_Judd"}
 
 
-def load_cases():
-    root = os.environ.get("PQPP_TEST_DATA")
-    if not root:
-        pytest.skip("PQPP_TEST_DATA is not set; see CONTRIBUTING for how to get the data")
-    text = (Path(root) / "saliency" / "reference_values.json").read_text()
-    return json.loads(text)["cases"]
+@pytest.fixture
+def cases(real_data):
+    return json.loads((real_data / "saliency" / "reference_values.json").read_text())["cases"]
 
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("convention", REFERENCES)
-def test_values_of_public_implementations(convention):
+def test_values_of_public_implementations(cases, convention):
     implementation, names = REFERENCES[convention]
-    for case_name, case in load_cases().items():
+    for case_name, case in cases.items():
         prediction, truth = np.array(case["pred"]), np.array(case["gt"])
         fixations = F.fixation_map(case["fix"], *prediction.shape)
         for name, metric in names.items():
@@ -67,11 +62,11 @@ def test_values_of_public_implementations(convention):
 
 
 @pytest.mark.realdata
-def test_auc_with_ties_is_exact_by_default():
+def test_auc_with_ties_is_exact_by_default(cases):
     """For an area of .770 with ties the published loops return .663, and even -.21."""
     from sklearn.metrics import roc_auc_score
 
-    case = load_cases()["box_pred_ties"]
+    case = cases["box_pred_ties"]
     prediction = np.array(case["pred"])
     fixations = F.fixation_map(case["fix"], *prediction.shape)
     exact = roc_auc_score(fixations.ravel() > 0, prediction.ravel())

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="the CLIP predictor needs torch")
 pytest.importorskip("transformers", reason="the CLIP predictor needs transformers")
 Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow")
 
-from support.tiny_models import save_clip, save_text_encoder, trainer  # noqa: E402
+from support.tiny_models import save_clip, save_siglip, save_text_encoder, trainer  # noqa: E402
 
 from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction  # noqa: E402
@@ -170,16 +170,7 @@ def test_learns_from_generated_images(backbone, generated, tmp_path, cache, tuni
 
 
 def test_accepts_siglip(tmp_path):
-    from transformers import SiglipConfig, SiglipModel
-
-    layers = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
-    layers["num_attention_heads"] = 2
-    config = SiglipConfig(
-        text_config={"vocab_size": 20, "max_position_embeddings": 8, **layers},
-        vision_config={"image_size": 16, "patch_size": 8, **layers},
-    )
-    SiglipModel(config).save_pretrained(tmp_path / "siglip")
-    model = ClipForPerformancePrediction.from_backbone(str(tmp_path / "siglip"))
+    model = ClipForPerformancePrediction.from_backbone(str(save_siglip(tmp_path)))
     output = model(
         input_ids=torch.ones(2, 8, dtype=torch.long), pixel_values=torch.zeros(2, 3, 16, 16)
     )

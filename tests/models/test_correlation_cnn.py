@@ -1,6 +1,5 @@
 """The correlation CNN: matrices of any size, learning, saving and loading."""
 
-import json
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ pytest.importorskip("transformers", reason="the correlation CNN needs transforme
 
 from support.tiny_models import trainer  # noqa: E402
 
-from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
+from pqpp_models import Predictor, PredictorError  # noqa: E402
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402  # noqa: E402
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
@@ -85,14 +84,6 @@ def test_saved_predictor_predicts_the_same(tmp_path):
     loaded = Predictor.from_pretrained(folder)
     assert np.array_equal(loaded.predict(rows), predictor.predict(rows))
     assert loaded.predict(rows, "mean_p10").shape == (1, 1)
-
-
-def test_rejects_weights_of_another_network(tmp_path):
-    small = new_predictor().save_pretrained(tmp_path / "small")
-    config = json.loads((small / "config.json").read_text())
-    (small / "config.json").write_text(json.dumps({**config, "hidden_size": 32}))
-    with pytest.raises(ModelError, match=r"does not fit config\.json"):
-        Predictor.from_pretrained(small)
 
 
 def test_training_learns(tmp_path, cache):

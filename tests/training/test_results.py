@@ -77,16 +77,28 @@ def test_diverged_training_keeps_last_valid_checkpoint(
 
 
 def test_card_describes_training(script, recipe):
+    from huggingface_hub import ModelCard
+
+    recipe.targets = ["mean_rr", "mean_hbpp"]
     outcome = script.train(recipe)
     card = (Path(recipe.output_dir) / "model" / "README.md").read_text()
     assert "model-index" in card and "kendall_qpp" in card
     assert f"{outcome.validation['mean_hbpp_kendall']:.3f}" in card
+    means = "| mean | {pearson:.3f} | {kendall:.3f} |".format(**outcome.validation)
+    assert means in card
     assert "`learning_rate`: 0.001" in card and "240, SHA-256" in card
     assert recipe.output_dir not in card
-    from huggingface_hub import ModelCard
-
-    parsed = ModelCard(card).data
-    assert parsed.eval_results[0].dataset_config == "sample"
+    assert ModelCard(card).data.eval_results[0].dataset_config == "sample"
+    predictor = Predictor.from_pretrained(Path(recipe.output_dir) / "model")
+    data = predictor.details["data"]
+    data["validation_fitted"] = 3
+    card = predictor.render_card()
+    assert "also trained on 3 of these prompts" in card and means in card
+    # Scores on prompts that it was trained on are hidden.
+    data["validation_fitted"] = data["validation_rows"]
+    card = predictor.render_card()
+    assert "also trained on the validation split" in card and means not in card
+    assert not ModelCard(card).data.eval_results
 
 
 def test_options_refused_by_transformers_give_one_line(script, recipe):

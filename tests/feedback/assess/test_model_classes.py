@@ -15,7 +15,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 import torch  # noqa: E402
 from PIL import ImageOps  # noqa: E402
-from support.tiny_chat import SEEING, save_seeing  # noqa: E402
+from support.tiny_chat import SEEING, save_chat, save_seeing  # noqa: E402
 from support.tiny_eyes import KINDS, LABELS, save_detector  # noqa: E402
 from support.tiny_sight import save_dinov3, save_sam2, save_sight  # noqa: E402
 from transformers import (  # noqa: E402
@@ -203,13 +203,14 @@ def test_subject_features_match_transformers(model_folders, kind, photo, tmp_pat
     assert actual == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", SEEING)
+@pytest.mark.parametrize("kind", ["llava", *SEEING])
 def test_chat_answers_match_transformers(kind, photo, tmp_path):
-    pytest.importorskip("torchvision", reason="processors of models that see need it")
+    if kind != "llava":
+        pytest.importorskip("torchvision", reason="processors of newer models need it")
     if kind == "smolvlm":
         pytest.importorskip("num2words", reason="the processor of SmolVLM needs it")
     path, image = photo
-    folder = str(save_seeing(tmp_path / kind, kind))
+    folder = str(save_chat(tmp_path) if kind == "llava" else save_seeing(tmp_path / kind, kind))
     letters = tuple(string.ascii_lowercase)
     request = Request("a cat?", image=open_picture(path), max_tokens=6, answers=letters)
     reply = load_local_chat(folder, device="cpu", images=True).ask(request)
@@ -228,4 +229,4 @@ def test_chat_answers_match_transformers(kind, photo, tmp_path):
     top = first.topk(MAX_TOP_LOGPROBS).indices.tolist()
     probs = [sum(first[k].item() for k in top if texts[k].lower() == a) for a in letters]
     assert [reply.probs[letter] for letter in letters] == pytest.approx(probs, abs=1e-5)
-    assert sum(probs) > 0
+    assert sum(probs) > 0.01, sum(probs)

@@ -22,27 +22,18 @@ def published(real_data):
         with (real_data / "gimbrr" / "annotations" / name).open(newline="") as file:
             return list(csv.DictReader(file))
 
-    annotations, automated = read("annotations_df_230311.csv"), read("automated_annotations.csv")
-    return (
-        [
-            {
-                "task": row["Task"],
-                "model": ALGORITHMS[row["Algorithm"]],
-                "prompt_id": row["Prompt_no"],
-                "matched": row["annotation"] == "True",
-            }
-            for row in annotations
-        ],
-        [
-            {
-                "model": ALGORITHMS[row["Algorithm"]],
-                "prompt_id": row["Prompt_no"],
-                "verdict": row["Score"] == "True",
-            }
-            for row in automated
-        ],
-        read("automated_f1.csv"),
-    )
+    def identify(row):
+        return {"model": ALGORITHMS[row["Algorithm"]], "prompt_id": row["Prompt_no"]}
+
+    annotations = [
+        identify(row) | {"task": row["Task"], "matched": row["annotation"] == "True"}
+        for row in read("annotations_df_230311.csv")
+    ]
+    automated = [
+        identify(row) | {"verdict": row["Score"] == "True"}
+        for row in read("automated_annotations.csv")
+    ]
+    return annotations, automated, read("automated_f1.csv")
 
 
 @pytest.mark.realdata

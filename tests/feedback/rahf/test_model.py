@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("transformers", reason="RAHF needs transformers")
 
+from support.tiny_models import save_siglip  # noqa: E402
 from support.tiny_rahf import PROMPTS, tiny_config, tiny_feedback  # noqa: E402
 
 from pqpp_backbones.errors import ModelError  # noqa: E402
@@ -155,23 +156,20 @@ def test_rejects_weights_without_a_tensor(tmp_path):
 
 @pytest.mark.parametrize("kind", ["vit", "siglip"])
 def test_from_towers_keeps_pretrained_weights(kind, tmp_path):
-    from transformers import SiglipConfig, SiglipModel, T5ForConditionalGeneration, ViTModel
+    from transformers import SiglipModel, T5ForConditionalGeneration, ViTModel
 
-    tiny = tiny_config()
+    tiny, size = tiny_config(), 32
     T5ForConditionalGeneration(tiny.text_config).save_pretrained(tmp_path / "t5")
     if kind == "vit":
-        vision_model = tower = ViTModel(tiny.vision_config)
+        tower = ViTModel(tiny.vision_config)
+        tower.save_pretrained(tmp_path / "vision")
     else:
-        layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-        vision = {"hidden_size": 16, "image_size": 32, "patch_size": 8, **layers}
-        text = {"hidden_size": 16, "vocab_size": 20, **layers}
-        vision_model = SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
-        tower = vision_model.vision_model
-    vision_model.save_pretrained(tmp_path / "vision")
+        size = 16
+        tower = SiglipModel.from_pretrained(save_siglip(tmp_path / "vision")).vision_model
     fields = {"score_conv_sizes": (8,), "score_dense_sizes": (8,), "heatmap_deconv_sizes": (8,)}
     towers = load_towers(str(tmp_path / "vision"), str(tmp_path / "t5"))
     model = RahfForRichFeedback.from_towers(*towers, heatmap_conv_sizes=(8,), **fields).eval()
-    pixels = torch.randn(1, 3, 32, 32)
+    pixels = torch.randn(1, 3, size, size)
     with torch.no_grad():
         expected = model.projection(tower.eval()(pixel_values=pixels).last_hidden_state)
         assert torch.allclose(model.embed_images(pixels), expected, atol=1e-5)

@@ -22,6 +22,12 @@ def make_completion(answer, tokens=None):
     return {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
 
 
+def make_words(folder, server):
+    """Return the command that scores the images of a folder by a server's model."""
+    words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
+    return [*words, "--chat-url", server.url, "--chat-model", "m"]
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -39,9 +45,8 @@ def folder(tmp_path, monkeypatch):
 def test_scores_by_an_endpoint_within_budget(folder, tmp_path, capsys):
     out, top_tokens = tmp_path / "v.parquet", [("Yes", 0.5), (" yes", 0.2), ("No", 0.1), ("I", 0.1)]
     with serve_chat() as server:
-        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
-        words += ["--chat-url", server.url]
-        words += ["--chat-model", "m", "--ledger", str(tmp_path / "calls"), "--output", str(out)]
+        words = make_words(folder, server)
+        words += ["--ledger", str(tmp_path / "calls"), "--output", str(out)]
         assert main([*words, "--max-calls", "2"]) == 2
         assert "calls needed: 3, left: 2" in capsys.readouterr().err
         assert server.asked == []
@@ -66,8 +71,7 @@ def test_scores_by_an_endpoint_within_budget(folder, tmp_path, capsys):
 def test_budget_ignores_stored_answers_on_other_images(folder, tmp_path, capsys):
     with serve_chat() as server:
         server.answer = lambda body: make_completion("Yes")
-        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
-        words += ["--chat-url", server.url, "--chat-model", "m", "--ledger", f"{tmp_path}/calls"]
+        words = [*make_words(folder, server), "--ledger", f"{tmp_path}/calls"]
         assert main([*words, "--output", str(tmp_path / "a.parquet")]) == 0
         for path in folder.glob("[01].png"):  # two other images of the same prompts
             Image.new("RGB", (9, 9), "blue").save(path)
@@ -85,53 +89,10 @@ def test_unclear_answers_have_no_verdict(folder, tmp_path):
     out = tmp_path / "v.parquet"
     with serve_chat() as server:
         server.answer = lambda body: replies.pop(0) if replies else make_completion("No.")
-        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
-        words += ["--chat-url", server.url]
-        assert main([*words, "--chat-model", "m", "--output", str(out)]) == 0
+        assert main([*make_words(folder, server), "--output", str(out)]) == 0
     rows = list(read_verdicts(out))
     assert [row["verdict"] for row in rows] == [None, None, False]
     assert [row["score"] for row in rows] == [None] * 3
-    for row, reason in zip(
-        rows,
-        (
-            "its reasoning was cut off; use a model or template without reasoning",
-            "neither",
-            "no probabilities",
-        ),
-        strict=True,
-    ):
+    cut_off = "its reasoning was cut off; use a model or template without reasoning"
+    for row, reason in zip(rows, (cut_off, "neither", "no probabilities"), strict=True):
         assert reason in row["reason"]
-
-
-def test_local_probabilities_match_transformers(tmp_path):
-    torch = pytest.importorskip("torch")
-    from support.tiny_chat import save_chat
-    from transformers import AutoModelForImageTextToText, AutoProcessor
-
-    from pqpp_backbones.chat.chat import Request
-    from pqpp_backbones.chat.models import load_local_chat
-
-    model_path = str(save_chat(tmp_path / "llava"))
-    chat = load_local_chat(model_path, device="cpu", images=True)
-    image = Image.new("RGB", (24, 16), "red")
-    letters = tuple("abcdefghijklmnopqrstuvwxyz")  # its tokens are characters
-    actual = chat.ask(Request("a cat?", image=image, max_tokens=2, answers=letters)).probs
-    processor = AutoProcessor.from_pretrained(model_path)
-    model = AutoModelForImageTextToText.from_pretrained(model_path).eval()
-    content = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]
-    inputs = processor.apply_chat_template(
-        [{"role": "user", "content": content}],
-        add_generation_prompt=True,
-        tokenize=True,
-        return_dict=True,
-        return_tensors="pt",
-    )
-    with torch.inference_mode():
-        probs = model(**inputs).logits[0, -1].float().softmax(-1)
-    expected = dict.fromkeys(letters, 0.0)
-    for probability, token in zip(*probs.topk(20), strict=True):
-        word = processor.decode([token]).strip().casefold()
-        if word in expected:
-            expected[word] += float(probability)
-    assert sum(expected.values()) > 0.01
-    assert actual == pytest.approx(expected, abs=1e-6)
