@@ -7,7 +7,7 @@ import scipy.integrate
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from support.intervals import students_t_interval
+from support.intervals import compute_t_interval
 
 from pqpp_metrics.functional import pearson_qpp, qpp_report, rmse_qpp, smare
 
@@ -58,7 +58,7 @@ def test_smare_interval_equals_adding_every_pair_once(digits):
     x, y = rng.standard_normal((2, 12)).round(digits)
     result, copies = smare(x, y, confidence=0.9), (np.tile(x, 400), np.tile(y, 400))
     added = [(np.append(copies[0], x[i]), np.append(copies[1], y[i])) for i in range(12)]
-    reach = students_t_interval(
+    reach = compute_t_interval(
         np.array([smare_by_scipy(*pair) for pair in added]) * (12 * 400 + 1), 0.9
     )
     assert result["ci_low"] == pytest.approx(result["smare"] - reach, abs=1e-3)

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from safetensors.torch import load_file  # noqa: E402
-from support.tiny_models import REPOSITORY, save_text_encoder, trainer  # noqa: E402
+from support.tiny_models import REPOSITORY, import_trainer, save_text_encoder  # noqa: E402
 
 from pqpp_files.errors import PqppError  # noqa: E402
 
@@ -23,7 +23,7 @@ from pqpp_files.errors import PqppError  # noqa: E402
 @pytest.fixture
 def recipe(tmp_path, cache):
     """A recipe of 3 epochs of 10 steps for a tiny model, with a checkpoint every 3 steps."""
-    return trainer("bert").BertRecipe(
+    return import_trainer("bert").BertRecipe(
         subset="sample",
         model=str(save_text_encoder(tmp_path / "encoder")),
         output_dir=str(tmp_path / "run"),
@@ -41,7 +41,7 @@ def recipe(tmp_path, cache):
 
 def train(recipe, interrupt_at=None):
     """Train in this process; with `interrupt_at`, raise KeyboardInterrupt at that batch."""
-    script, batches = trainer("bert"), 0
+    script, batches = import_trainer("bert"), 0
     forward = script.BertForPerformancePrediction.forward
 
     def forward_or_fail(self, *inputs, **named):
