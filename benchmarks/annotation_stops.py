@@ -71,7 +71,7 @@ def to_study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
     if kind == "preference":  # who is constant takes the left image
         table["label"] = table["label"].mask(manner == "constant", 1.0 - 2 * table["turned"])
     elif kind == "rich":
-        table["value"] = rich_values(table, rng)
+        table["value"] = make_rich_values(table, rng)
     elif kind == "order":
         worth = rng.random((number, 4))[table["unit"]] + rng.normal(0, 0.25, (len(table), 4))
         worth = np.where((manner == "honest")[:, None], worth, rng.random(worth.shape))
@@ -80,7 +80,7 @@ def to_study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
     return table
 
 
-def rich_values(table: pandas.DataFrame, rng: np.random.Generator) -> list:
+def make_rich_values(table: pandas.DataFrame, rng: np.random.Generator) -> list:
     """Return the answers of `rich`."""
     tokens, number = len(prompt_tokens(PROMPT)), table["unit"].max() + 1
     planted, wrong = rng.random((number, 2, 2)), rng.random((number, tokens)) < 0.2

@@ -29,33 +29,33 @@ TASKS = {
 
 
 def main() -> None:
-    """Print and keep a line a task."""
+    """Print a line per task, and then the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=int, default=2000, metavar="N", help="of each task")
     count = parser.parse_args().images
     routine = PublishedRoutine()
-    kept = []
+    table = []
     for task, (objects, label) in TASKS.items():
-        rows = [row(number, task, objects, label) for number in range(count)]
+        rows = [make_row(number, task, objects, label) for number in range(count)]
         start = time.process_time()
-        found = list(rescore(rows, [GimbrrAssessor(routine)]))
+        results = list(rescore(rows, [GimbrrAssessor(routine)]))
         seconds = time.process_time() - start
-        print(f"{task}, {routine.name}: {len(found) / seconds:,.0f} images a CPU second")
-        what = f"assess {count:,} images anew, {task}, {routine.name}, CPU time"
-        kept.append(Row(what, "none", None, seconds))
-    print_table(kept)
+        print(f"{task}, {routine.name}: {len(results) / seconds:,.0f} images a CPU second")
+        title = f"assess {count:,} images anew, {task}, {routine.name}, CPU time"
+        table.append(Row(title, "none", None, seconds))
+    print_table(table)
 
 
-def row(number: int, task: str, objects: list[str], label: str | None) -> dict:
+def make_row(number: int, task: str, objects: list[str], label: str | None) -> dict:
     """Return a row of verdicts with evidence."""
     random = np.random.default_rng(number)
     values = random.normal(0.2, 0.03, len(VOCABULARY)).round(6).tolist()
     names = [*objects, label or "cat"]
-    own = {name: {"bare": 0.2} for name in names}
+    rng = {name: {"bare": 0.2} for name in names}
     scores = random.random(20).round(6).tolist()
     boxes = [{"label": objects[0], "score": one, "box": [0, 0, 1, 1]} for one in scores]
     evidence = {
-        "clip": {"bare": values, "own": own, "scale": 100.0},
+        "clip": {"bare": values, "own": rng, "scale": 100.0},
         "detector": {"labels": {name: name for name in objects}, "boxes": boxes},
     }
     asked = {"task": task, "representations": objects, "task_specific_label": label}

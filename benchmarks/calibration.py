@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=known, default=known)
     parser.add_argument("--kinds", nargs="+", default=KINDS, help="of data: all")
     options = parser.parse_args()
-    rows = functools.cache(lambda: pqpp_rows(options.data_dir))
+    rows = functools.cache(lambda: read_pqpp(options.data_dir))
     print("# How often intervals cover and tests err\n")
     print("    python benchmarks/calibration.py --data-dir DATA\n")
     print(__doc__.split("\n\n", 2)[2])
@@ -96,7 +96,7 @@ def main() -> None:
     print("[Measured once](calibration_recorded.md): earlier forms and other intervals.")
 
 
-def pqpp_rows(data_dir: str) -> Sample:
+def read_pqpp(data_dir: str) -> Sample:
     """What `static` predicts of mean_hbpp on PQPP's validation split, and the truth."""
     from pqpp_datasets.load import load_benchmark
     from pqpp_models import Predictor
@@ -106,7 +106,7 @@ def pqpp_rows(data_dir: str) -> Sample:
     return x, np.array(rows["mean_hbpp"])
 
 
-def pair(
+def sample(
     kind: str, shape: tuple[int, int], random: np.random.Generator, rows: Callable[[], Sample]
 ) -> Sample:
     """Return predictions and true values of a kind, (runs, n) each."""
@@ -125,13 +125,13 @@ def pair(
     return x, x + 1.5 * np.abs(x) * noise if kind == "heteroscedastic" else y
 
 
-def true_values(kind: str, rows: Callable[[], Sample]) -> dict[str, float]:
+def compute_true(kind: str, rows: Callable[[], Sample]) -> dict[str, float]:
     """The measures of the whole population; of a kind without closed form, of 2 million pairs."""
     if kind == "PQPP":
         return _values(*rows())
     random = np.random.default_rng(0)
     parts = [
-        _values(*(side[0] for side in pair(kind, (1, 100_000), random, rows))) for _ in range(20)
+        _values(*(side[0] for side in sample(kind, (1, 100_000), random, rows))) for _ in range(20)
     ]
     values = {name: float(np.mean([part[name] for part in parts])) for name in QPP_MEASURES}
     ranks = {"kendall": 1 / 3, "spearman": 6 / np.pi * np.arcsin(0.25)}
@@ -157,10 +157,10 @@ def print_intervals(rows: Callable[[], Sample], runs: int, kinds: Sequence[str])
     print(f"## Coverage of 95% intervals, in %, {runs:,} runs, aimed at {low} to {high}\n")
     _print_head("data", "n", *QPP_MEASURES)
     for kind in (one for one in KINDS if one in kinds):
-        true = true_values(kind, rows)
+        true = compute_true(kind, rows)
         for n in SIZES:
             found = check_coverage(kind, n, true, rows, runs)
-            cells = [cell(found[name].sum(), len(found[name]), COVERAGE) for name in QPP_MEASURES]
+            cells = [show(found[name].sum(), len(found[name]), COVERAGE) for name in QPP_MEASURES]
             print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)
     print()
 
@@ -179,7 +179,7 @@ def check_coverage(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
     """Whether each run's interval holds the true value, by measure."""
     random, hits = np.random.default_rng(n), []
     for count in _chunks(runs, n):
-        x, y = pair(kind, (count, n), random, rows)
+        x, y = sample(kind, (count, n), random, rows)
         orders = PairOrder(x), PairOrder(y)
         agree = np.stack(
             [
@@ -204,7 +204,7 @@ def check_coverage(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
     return {name: np.concatenate([chunk[name] for chunk in hits]) for name in QPP_MEASURES}
 
 
-def cell(count: int, total: int, band: tuple[float, float], is_judged: bool = True) -> str:
+def show(count: int, total: int, band: tuple[float, float], is_judged: bool = True) -> str:
     """A rate in %, bold where its interval by Wilson misses the band, in brackets if not judged."""
     low, high = get_rate_interval(count, total, 0.95)
     text = f"{100 * count / total:.1f}"
@@ -213,7 +213,7 @@ def cell(count: int, total: int, band: tuple[float, float], is_judged: bool = Tr
     return text if low <= band[1] and high >= band[0] else f"**{text}**"
 
 
-def _reciprocal_ranks(random, shape):
+def _draw_reciprocal_ranks(random, shape):
     rank = random.geometric(0.35, shape)
     rank = np.where(random.random(shape) < 0.3, random.integers(5, 60, shape), rank)
     return np.where(random.random(shape) < 0.08, 0.0, 1 / rank)
@@ -224,7 +224,7 @@ MEANS: dict[str, Callable[..., NDArray[np.float64]]] = {
     "t3": lambda random, shape: random.standard_t(3, shape),
     "P@10": lambda random, shape: random.binomial(10, random.beta(1, 1.5, shape)) / 10,
     "low P@10": lambda random, shape: random.binomial(10, random.beta(0.4, 3, shape)) / 10,
-    "RR": _reciprocal_ranks,
+    "RR": _draw_reciprocal_ranks,
     "low RR": lambda random, shape: 1 / random.integers(1, 40, shape),
     "average precision": lambda random, shape: random.beta(0.5, 2, shape),
     "hits of .5": lambda random, shape: 1.0 * (random.random(shape) < 0.5),
@@ -247,7 +247,7 @@ def print_means(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
             values = draw(np.random.default_rng(n), (runs, n))
             intervals = [get_mean_interval(row, 0.95) for row in values]
             hits = np.array([low <= true <= high for low, high in intervals])
-            cells.append(cell(hits.sum(), len(hits), COVERAGE))
+            cells.append(show(hits.sum(), len(hits), COVERAGE))
         print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
     print()
 
@@ -256,7 +256,7 @@ Setting = tuple[float, float, str, str]
 """The size of the shared error and of the noise, and both families."""
 
 
-def predictions(family: str, y, shared, size: float, random: np.random.Generator):
+def draw_predictions(family: str, y, shared, size: float, random: np.random.Generator):
     """What a predictor says of y, with an error that it shares and noise of its own."""
     normal = random.standard_normal(y.shape)
     noise = {
@@ -269,23 +269,23 @@ def predictions(family: str, y, shared, size: float, random: np.random.Generator
     return {"skewed": lambda: np.exp(0.8 * x), "rounded": x.round}.get(family, lambda: x)()
 
 
-def two_predictors(setting: Setting, shape: tuple[int, int], random, amount: float) -> Sample:
+def draw_two(setting: Setting, shape: tuple[int, int], random, amount: float) -> Sample:
     """Return predictions of both, the other's with noise of `amount`, and true values."""
     shared_size, size, family, other_family = setting
     y, shared = random.standard_normal((2, *shape))
-    x = predictions(family, y, shared_size * shared, size, random)
-    return x, predictions(other_family, y, shared_size * shared, amount, random), y
+    x = draw_predictions(family, y, shared_size * shared, size, random)
+    return x, draw_predictions(other_family, y, shared_size * shared, amount, random), y
 
 
 @functools.cache
-def equal_amount(setting: Setting, name: str) -> float:
+def find_amount(setting: Setting, name: str) -> float:
     """The amount of the other's noise that makes both equal by a measure; NaN if none does."""
     _, size, family, other_family = setting
     if family == other_family or (name in ("pearson", "rmse") and other_family in FAMILIES[:5]):
         return size  # these depend on the variance alone
 
     def difference(amount: float) -> float:
-        drawn = two_predictors(setting, (1, 100_000), np.random.default_rng(0), amount)
+        drawn = draw_two(setting, (1, 100_000), np.random.default_rng(0), amount)
         x, other, y = (side[0] for side in drawn)
         one, another = (QPP_MEASURES[name](side, y, interval="none") for side in (x, other))
         return one.statistic - another.statistic
@@ -300,7 +300,7 @@ def equal_amount(setting: Setting, name: str) -> float:
     return (low + high) / 2
 
 
-def test_cells() -> Iterator[tuple[Setting, str, int, int]]:
+def list_test_cells() -> Iterator[tuple[Setting, str, int, int]]:
     """A setting, a measure, n and every how many-th of the runs.
 
     Each pair of families by each measure and n once, with the sizes of the shared error and of the
@@ -318,11 +318,11 @@ def test_cells() -> Iterator[tuple[Setting, str, int, int]]:
         yield (0.6, 1.0, "normal", "lognormal"), "pearson", n, 1
 
 
-def tested(setting: Setting, name: str, n: int, runs: int, amount: float) -> list[int]:
+def count_rejections(setting: Setting, name: str, n: int, runs: int, amount: float) -> list[int]:
     """The number of runs, how many have no p-value, and how many tell both apart."""
     random, swapping, found = np.random.default_rng([n, 1]), np.random.default_rng(0), []
     for count in _chunks(runs, n * (RESAMPLES + 1)):
-        x, other, y = two_predictors(setting, (count, n), random, amount)
+        x, other, y = draw_two(setting, (count, n), random, amount)
         swaps = swapping.random((count, RESAMPLES + 1, n)) < 0.5
         swaps[:, 0] = True
         sides = to_common_scale(name, x, other)
@@ -350,12 +350,12 @@ predictors; for unlike ones, at most 8.0 from n = 50.
 """)
     _print_head("families", "n", *QPP_MEASURES)
     rows: dict[tuple[str, int], dict[str, str]] = {}
-    for setting, name, n, fraction in test_cells():
+    for setting, name, n, fraction in list_test_cells():
         key = (*setting, name, n, runs // fraction)
         if key not in known:
-            amount = equal_amount(setting, name)
+            amount = find_amount(setting, name)
             is_none = math.isnan(amount)
-            known[key] = [0] * 3 if is_none else tested(setting, name, n, key[-1], amount)
+            known[key] = [0] * 3 if is_none else count_rejections(setting, name, n, key[-1], amount)
             with kept.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([key, known[key]]) + "\n")
         total, without, rejected = known[key]
@@ -366,7 +366,7 @@ predictors; for unlike ones, at most 8.0 from n = 50.
         if total > without:
             aim = LIKE_ERRORS if is_like else UNLIKE_ERRORS
             has_any = n >= LEAST_QUERIES or name not in OF_SQUARES
-            text = cell(rejected, total - without, aim, has_any and (is_like or n >= 50))
+            text = show(rejected, total - without, aim, has_any and (is_like or n >= 50))
             text += f" / {100 * without / total:.0f}" if without else ""
         rows.setdefault((label, n), {})[name] = text
     for (label, n), cells in rows.items():
@@ -397,8 +397,8 @@ def compare_seed_tests(
     for _ in range(runs):
         y, sides = random.standard_normal(n), []
         for of_way in ("normal", family):
-            noise = predictions(of_way, nothing[:, :1], 0.0, own, random)
-            noise = noise + predictions(of_way, nothing, 0.0, of_seed, random)
+            noise = draw_predictions(of_way, nothing[:, :1], 0.0, own, random)
+            noise = noise + draw_predictions(of_way, nothing, 0.0, of_seed, random)
             sides.append(y[:, None] + np.exp(differ * random.standard_normal(seeds)) * noise)
         measured = [_compute_by_seed(name, side.T, y, 0.0) for side in sides]
         (values, influences), (others, theirs) = measured
@@ -433,7 +433,7 @@ normal and lognormal noise. Target: at most {100 * LIKE_ERRORS[1]:.1f}.
                     continue
                 both, queries = compare_seed_tests(kind, name, n, seeds, runs)
                 known = both[~np.isnan(both)]
-                told = cell(int(known.sum()), len(known), (0.0, LIKE_ERRORS[1]))
+                told = show(int(known.sum()), len(known), (0.0, LIKE_ERRORS[1]))
                 without = f" ({100 - 100 * len(known) / runs:.0f})" if len(known) < runs else ""
                 cells.append(f"{told} / {100 * queries.mean():.1f}{without}")
             print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)

@@ -87,7 +87,7 @@ def compare(ours: Row, theirs: Row, data: Collection) -> metrics_timing.Row:
     size, queries = "{:,} x {}".format(*data.images.shape), len(data.queries)
     what = f"{ours.way.removeprefix('pqpp ')}, {size}, {queries} queries, CPU time"
     seconds = [row.ms / 1000 * queries for row in (theirs, ours)]
-    return metrics_timing.Row(what, metrics_timing.with_version("faiss-cpu"), *seconds)
+    return metrics_timing.Row(what, metrics_timing.add_version("faiss-cpu"), *seconds)
 
 
 def make_collection(images: int, size: int, queries: int, seed: int) -> Collection:
@@ -112,9 +112,9 @@ def make_collection(images: int, size: int, queries: int, seed: int) -> Collecti
     return Collection(found, texts / np.linalg.norm(texts, axis=1, keepdims=True), asked)
 
 
-def count_found(found: np.ndarray, data: Collection) -> tuple[float, float]:
+def count_hits(retrieved: np.ndarray, data: Collection) -> tuple[float, float]:
     """Return precision at 10 and the mean reciprocal rank of the places that were found."""
-    hits = found[:, :_K] // _IMAGES_A_CONCEPT == data.concepts[:, None]
+    hits = retrieved[:, :_K] // _IMAGES_A_CONCEPT == data.concepts[:, None]
     first = np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0)
     return float(hits.mean()), float(first.mean())
 
@@ -122,13 +122,13 @@ def count_found(found: np.ndarray, data: Collection) -> tuple[float, float]:
 def measure(way, bytes_a_vector, built, search, data) -> Row:
     """Time a search and say what it found."""
     start = time.process_time()
-    found = search()
+    retrieved = search()
     ms = (time.process_time() - start) / len(data.queries) * 1000
     if data.true is None:
-        data.true = found
+        data.true = retrieved
     true = data.true
-    recall = np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)])
-    return Row(way, bytes_a_vector, built, ms, float(recall), *count_found(found, data))
+    recall = np.mean([np.isin(t, f).mean() for t, f in zip(true, retrieved, strict=True)])
+    return Row(way, bytes_a_vector, built, ms, float(recall), *count_hits(retrieved, data))
 
 
 def time_exact_search(data: Collection) -> Row:

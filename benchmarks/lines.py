@@ -52,8 +52,8 @@ def main() -> int:
     code = [package for package in lines if package.startswith(("pqpp", "training"))]
     lines["code"], files["code"] = (sum(table[name] for name in code) for table in (lines, files))
     over = [name for name in (*code, *limits) if lines[name] > limits.get(name, 0)]
-    for name, most in limits.items():
-        print(f"{name:16}{lines[name]:>8} of {most:>6} lines{files[name]:>6} files")
+    for name, limit in limits.items():
+        print(f"{name:16}{lines[name]:>8} of {limit:>6} lines{files[name]:>6} files")
     print(f"private functions used once: {sum(uses[n] == 1 for n in private) / len(private):.0%}")
     print(*(f"{name} is over its allowance in .ci/lines.json" for name in over), sep="\n")
     return int(bool(over) and "--check" in sys.argv)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import datasets
 import pandas
-from metrics_timing import Row, best_time, print_table, with_version
+from metrics_timing import Row, add_version, best_time, print_table
 
 import pqpp_datasets  # noqa: F401 (registers, also where the start-up files are switched off)
 
@@ -40,15 +40,15 @@ def main():
     datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory() as scratch:
         releases = [folder / "pqpp" / name for name in ("v1.0", "v1.1")]
-        rows = [row for release in releases for row in _rows(release, Path(scratch) / "cache")]
-    print(f"cores: {os.cpu_count()}, {with_version('datasets')}, {with_version('pyarrow')}\n")
+        rows = [row for release in releases for row in _time_rows(release, Path(scratch) / "cache")]
+    print(f"cores: {os.cpu_count()}, {add_version('datasets')}, {add_version('pyarrow')}\n")
     print_table(rows)
 
 
-def _rows(folder, cache):
+def _time_rows(folder, cache):
     """The comparisons for one release."""
     config = {"v1.0": "pqpp-v1.0", "v1.1": "pqpp"}[folder.name]
-    tables = _tables(folder)
+    tables = _read_tables(folder)
     for path in tables:  # both read from the system's own cache
         path.read_bytes()
 
@@ -62,14 +62,14 @@ def _rows(folder, cache):
     def peer():
         return [datasets.Dataset.from_pandas(pandas.read_csv(path)) for path in tables]
 
-    pandas_name = f"{with_version('pandas')}, {len(tables)} tables"
+    pandas_name = f"{add_version('pandas')}, {len(tables)} tables"
     ours, theirs = (best_time(function, clock=time.perf_counter) for function in (cold, peer))
     yield Row(f"{config}, cold", pandas_name, theirs, ours, aim=AIM)
     cached = best_time(load, clock=time.perf_counter)
     yield Row(f"{config}, cached", f"a bar of {CACHED_SECONDS} s", CACHED_SECONDS, cached, aim=1)
 
 
-def _tables(folder):
+def _read_tables(folder):
     """The CSV files that hold the rows of a release."""
     if folder.name == "v1.0":
         return sorted((folder / "dataset").glob("*.csv"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from metrics_ranking import DOCUMENTS, PEER, QUERIES, write_files
-from metrics_timing import Row, with_version
+from metrics_timing import Row, add_version
 
 REPEATS = 5
 # Runs the rest of the command line as a child, and prints its CPU seconds and peak of kilobytes.
@@ -32,13 +32,13 @@ print(len(pytrec_eval.RelevanceEvaluator(qrels, {"ndcg"}).evaluate(run)))
 """
 
 
-def rows():
+def make_rows():
     """Compare on four rows, and on TREC files of a million lines."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "four.csv").write_text("predicted,true\n1,2\n2,1\n3,4\n4,3\n")
         files = ("--predictions", "four.csv:predicted", "--references", "four.csv:true")
-        yield _row("kendall_qpp of four rows", place, files, _EVALUATE, "evaluate", "0.6 s")
+        yield _make_row("kendall_qpp of four rows", place, files, _EVALUATE, "evaluate", "0.6 s")
         rng = np.random.default_rng(0)
         relevance = (rng.random((QUERIES, DOCUMENTS)) < 0.1).astype(np.int64)
         write_files(
@@ -49,15 +49,15 @@ def rows():
         )
         files = ("--predictions", "run.trec", "--references", "qrels.trec")
         task = f"ndcg of TREC files, {relevance.size:,} lines each"
-        yield _row(task, place, files, _PYTREC_EVAL, PEER, "1.5 s")
+        yield _make_row(task, place, files, _PYTREC_EVAL, PEER, "1.5 s")
 
 
-def _row(task, folder, files, code, peer, aim):
+def _make_row(task, folder, files, code, peer, aim):
     command = [sys.executable, "-m", "pqpp_cli.main", "metrics", "compute", task.split()[0], *files]
     seconds, memory = _measure_usage(command, folder)
     their_seconds, theirs = _measure_usage([sys.executable, "-c", code], folder)
     task += f", CPU time (aim: under {aim}), {memory:.0f} MB beside {theirs:.0f} MB"
-    return Row(task, f"{with_version(peer)} in Python", their_seconds, seconds)
+    return Row(task, f"{add_version(peer)} in Python", their_seconds, seconds)
 
 
 def _measure_usage(command, folder):

@@ -11,7 +11,7 @@ from pqpp_metrics import functional
 QUERIES, DOCUMENTS, PROMPTS, MAPS, SIDE = 10_000, 100, 20_000, 100, 128
 
 
-def rows():
+def make_rows():
     """Compare a ranking metric, one of strings, one of pairs and one of maps, all in one call."""
     rng = np.random.default_rng(0)
     ids = [f"mscoco-{prompt}" for prompt in np.repeat(np.arange(PROMPTS), 4)]
@@ -22,14 +22,14 @@ def rows():
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("MODULES", "METRICS"):
             os.environ.setdefault(f"HF_{kind}_CACHE", f"{folder}/{kind}")
-        yield _row("ndcg", f"{QUERIES:,} x {DOCUMENTS}", predictions=scores, references=grades)
-        yield _row("ndcg", "the same as lists", scores.tolist(), grades.tolist())
-        yield _row("hbpp", f"{votes.size:,} judgments, string ids", labels=votes, prompt_ids=ids)
-        yield _row("pearson_qpp", f"{PROMPTS:,} pairs", *rng.standard_normal((2, PROMPTS)))
-        yield _row("nss", f"{MAPS} maps {SIDE} x {SIDE}", maps[0], maps[1] > 0.99)
+        yield _time("ndcg", f"{QUERIES:,} x {DOCUMENTS}", predictions=scores, references=grades)
+        yield _time("ndcg", "the same as lists", scores.tolist(), grades.tolist())
+        yield _time("hbpp", f"{votes.size:,} judgments, string ids", labels=votes, prompt_ids=ids)
+        yield _time("pearson_qpp", f"{PROMPTS:,} pairs", *rng.standard_normal((2, PROMPTS)))
+        yield _time("nss", f"{MAPS} maps {SIDE} x {SIDE}", maps[0], maps[1] > 0.99)
 
 
-def _row(name, size, predictions=None, references=None, **inputs):
+def _time(name, size, predictions=None, references=None, **inputs):
     import evaluate
 
     if predictions is not None:

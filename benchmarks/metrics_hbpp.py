@@ -4,25 +4,25 @@ from collections import defaultdict
 from itertools import count
 
 import numpy as np
-from metrics_timing import Row, best_time, read_time, with_version
+from metrics_timing import Row, add_version, best_time, read_time
 
 from pqpp_metrics.functional import hbpp
 
 IMAGES, ANNOTATORS, IMAGES_PER_PROMPT = 83_334, 3, 4
 
 
-def rows():
+def make_rows():
     """Compare on adjacent and shuffled rows, with string ids in lists and other containers."""
     rng = np.random.default_rng(0)
     labels = rng.choice([2.0, 1.0, 0.0, -1.0], (IMAGES, ANNOTATORS))
     numbers = np.arange(IMAGES) // IMAGES_PER_PROMPT
     orders = {"adjacent": np.arange(IMAGES), "shuffled": rng.permutation(IMAGES)}
     for name, order in orders.items():
-        yield from _string_rows(name, labels, numbers[order], aim=5 if name == "adjacent" else 2)
-    yield from _container_rows(labels, [f"mscoco-{number}" for number in numbers])
+        yield from _time_strings(name, labels, numbers[order], aim=5 if name == "adjacent" else 2)
+    yield from _time_containers(labels, [f"mscoco-{number}" for number in numbers])
 
 
-def _container_rows(labels, ids):
+def _time_containers(labels, ids):
     """Compare what users hold ids in with the better of two ways of pandas, and with encoding."""
     try:
         import pandas as pd
@@ -38,19 +38,19 @@ def _container_rows(labels, ids):
         "Arrow": (arrow, series, arrow.dictionary_encode),
         "a category": (category, category, lambda: pd.factorize(category)),
     }
-    long = best_time(_pandas(labels, ids), repeats=7)
+    long = best_time(_make_pandas(labels, ids), repeats=7)
     for name, (column, known, encode) in held.items():
         ours = best_time(lambda column=column: hbpp(labels, column), repeats=15)
-        wide = best_time(_wide(labels, column if known is None else known), repeats=7)
+        wide = best_time(_make_wide(labels, column if known is None else known), repeats=7)
         way = "wide" if wide < long else "long"
         task, floor = f"HBPP, {labels.size:,} judgments, adjacent, ids as {name}", read_time(labels)
         yield Row(
-            task, f"{with_version('pandas')}, {way}, frame built", min(wide, long), ours, 5, floor
+            task, f"{add_version('pandas')}, {way}, frame built", min(wide, long), ours, 5, floor
         )
         yield Row(task, "encoding the ids alone", best_time(encode, repeats=9), ours, 0.67, floor)
 
 
-def _wide(labels, ids):
+def _make_wide(labels, ids):
     """Pandas over one row an image, with numpy for what is within a row."""
     import pandas as pd
 
@@ -69,19 +69,19 @@ def _wide(labels, ids):
     return compute
 
 
-def _string_rows(name, labels, numbers, aim):
+def _time_strings(name, labels, numbers, aim):
     ids = [f"mscoco-{number}" for number in numbers]
     ours = best_time(lambda: hbpp(labels, ids), repeats=15)
     expected = dict(zip(*(part.tolist() for part in hbpp(labels, ids)), strict=True))
     task = f"HBPP, {labels.size:,} judgments, {name} string ids"
-    peers = {"pandas": _pandas(labels, ids), "polars": _polars(labels, ids)}
+    peers = {"pandas": _make_pandas(labels, ids), "polars": _make_polars(labels, ids)}
     for peer, compute in peers.items():
         found = dict(compute() if peer == "pandas" else compute().iter_rows())
         assert all(abs(found[key] - expected[key]) < 1e-9 for key in expected)
-        yield Row(task, with_version(peer), best_time(compute, repeats=7), ours, aim)
+        yield Row(task, add_version(peer), best_time(compute, repeats=7), ours, aim)
 
 
-def _long(labels, ids):
+def _make_long(labels, ids):
     """One row a judgment; images are numbered within their prompt, as PQPP publishes them."""
     seen = defaultdict(count)
     images = [next(seen[prompt]) for prompt in ids]
@@ -93,11 +93,11 @@ def _long(labels, ids):
     }
 
 
-def _pandas(labels, ids):
+def _make_pandas(labels, ids):
     """Vectorised pandas over long rows: no Python function is called for a group."""
     import pandas as pd
 
-    frame = pd.DataFrame(_long(labels, ids))
+    frame = pd.DataFrame(_make_long(labels, ids))
 
     def compute():
         positive = frame["label"] >= 1
@@ -112,10 +112,10 @@ def _pandas(labels, ids):
     return compute
 
 
-def _polars(labels, ids):
+def _make_polars(labels, ids):
     import polars as pl
 
-    frame = pl.DataFrame(_long(labels, ids))
+    frame = pl.DataFrame(_make_long(labels, ids))
     positive = pl.col("label") >= 1
     relevance = (
         pl.when(pl.col("positive") * 2 > pl.col("votes"))

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from metrics_timing import Row, read_time, time_medians, with_version
+from metrics_timing import Row, add_version, read_time, time_medians
 
 from pqpp_metrics.functional import (
     evaluate_rankings,
@@ -26,33 +26,33 @@ except ImportError:
     pytrec_eval = None
 
 
-def rows():
+def make_rows():
     """Compare at three shares of relevant documents, and from files."""
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((QUERIES, DOCUMENTS))
-    run = as_dicts(scores)
+    run = to_dicts(scores)
     for share in (0.02, 0.1, 0.5):
         relevance = (rng.random((QUERIES, DOCUMENTS)) < share).astype(np.int64)
-        judged = as_dicts(relevance)
+        judged = to_dicts(relevance)
         data = share, scores, relevance, run, judged
-        yield _from_memory("RR + P@10, one by one", TWO, 20, _one_by_one, *data)
-        yield _from_memory("RR, P@10, nDCG, R-prec, one by one", FOUR, 20, _one_by_one, *data)
-        yield _from_memory("RR, P@10, nDCG, R-prec in one call", FOUR, 20, _together, *data)
+        yield _time_arrays("RR + P@10, one by one", TWO, 20, _compute_each, *data)
+        yield _time_arrays("RR, P@10, nDCG, R-prec, one by one", FOUR, 20, _compute_each, *data)
+        yield _time_arrays("RR, P@10, nDCG, R-prec in one call", FOUR, 20, _compute_all, *data)
     relevance = (rng.random((QUERIES, DOCUMENTS)) < 0.1).astype(np.int64)
-    yield _from_files(scores, relevance, "1,000,000 lines each, 100 documents", write_files)
+    yield _time_files(scores, relevance, "1,000,000 lines each, 100 documents", write_files)
     task = "1,000,000 lines of a run, 100,000 of judgments, 1,000,000 documents"
-    yield _from_files(scores, relevance, task, write_sampled)
+    yield _time_files(scores, relevance, task, write_sampled)
 
 
-def _one_by_one(metrics, scores, relevance):
+def _compute_each(metrics, scores, relevance):
     return {name: metric(scores=scores, relevance=relevance) for name, metric in metrics.items()}
 
 
-def _together(metrics, scores, relevance):
+def _compute_all(metrics, scores, relevance):
     return evaluate_rankings(scores=scores, relevance=relevance, measures=list(metrics))
 
 
-def _from_memory(name, metrics, aim, compute, share, scores, relevance, run, judged):
+def _time_arrays(name, metrics, aim, compute, share, scores, relevance, run, judged):
     """Arrays beside dicts, which are built outside the clock."""
     peer = None
 
@@ -69,11 +69,11 @@ def _from_memory(name, metrics, aim, compute, share, scores, relevance, run, jud
             expected = [found[f"q{query}"][measure] for query in range(QUERIES)]
             assert np.abs(values - expected).max() < 1e-12
     task = f"{name}, {QUERIES:,} x {DOCUMENTS}, {share:.0%} relevant"
-    peer_given = f"{with_version(PEER)}, dicts, evaluator built"
+    peer_given = f"{add_version(PEER)}, dicts, evaluator built"
     return Row(task, peer_given, peer, seconds, aim, read_time(scores, relevance))
 
 
-def as_dicts(values):
+def to_dicts(values):
     """The nested dicts that pytrec_eval takes."""
     names = [f"d{document}" for document in range(values.shape[1])]
     return {
@@ -81,7 +81,7 @@ def as_dicts(values):
     }
 
 
-def _from_files(scores, relevance, task, write):
+def _time_files(scores, relevance, task, write):
     """Parse and compute from a run and a relevance file."""
     with tempfile.TemporaryDirectory() as folder:
         run, qrels = Path(folder) / "run", Path(folder) / "qrels"
@@ -95,7 +95,7 @@ def _from_files(scores, relevance, task, write):
                 theirs = [expected[query][measure] for query in queries]
                 assert np.abs(found[measure] - theirs).max() < 1e-12
         ours, peer = [*time_medians(both), None][:2]
-    return Row(f"TREC files to four metrics, {task}", with_version(PEER), peer, ours, 5, floor)
+    return Row(f"TREC files to four metrics, {task}", add_version(PEER), peer, ours, 5, floor)
 
 
 def write_sampled(run, qrels, scores, relevance):

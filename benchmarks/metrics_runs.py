@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from metrics_ranking import FOUR, PEER, as_dicts
-from metrics_timing import Row, read_time, time_medians, with_version
+from metrics_ranking import FOUR, PEER, to_dicts
+from metrics_timing import Row, add_version, read_time, time_medians
 
 from pqpp_metrics.runs import evaluate_run
 
@@ -21,27 +21,27 @@ except ImportError:
     ir_measures = pytrec_eval = None
 
 
-def rows():
+def make_rows():
     """Compare with all documents judged, and with ten a query."""
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((QUERIES, DOCUMENTS))
-    run = as_dicts(scores)
-    all_judged = as_dicts((rng.random(scores.shape) < 0.1).astype(np.int64))
+    run = to_dicts(scores)
+    all_judged = to_dicts((rng.random(scores.shape) < 0.1).astype(np.int64))
     some = {query: dict(list(of.items())[::JUDGED]) for query, of in all_judged.items()}
     for judged, told in ((all_judged, "all judged"), (some, f"{JUDGED} judged")):
         task = f"dicts of dicts, {QUERIES:,} x {DOCUMENTS}, {told}"
         # A pointer to a name and one to a value, and what they point to.
         floor = read_time(sum(len(of) for side in (run, judged) for of in side.values()) * 40)
-        yield from _of_dicts(task, run, judged, floor)
-        yield from _as_provider(task, run, judged, floor)
+        yield from _time_dicts(task, run, judged, floor)
+        yield from _time_provider(task, run, judged, floor)
     frames = [
         pd.DataFrame([(q, d, v) for q, of in side.items() for d, v in of.items()], columns=names)
         for side, names in ((run, ("query", "doc", "score")), (all_judged, ("query", "doc", "rel")))
     ]
-    yield from _of_frames(*frames)
+    yield from _time_frames(*frames)
 
 
-def _of_frames(run, judged):
+def _time_frames(run, judged):
     def nested(frame, value):
         return {q: dict(zip(of["doc"], of[value], strict=True)) for q, of in frame.groupby("query")}
 
@@ -53,15 +53,15 @@ def _of_frames(run, judged):
     own, peer = [*time_medians(both), None][:2]
     task = f"RR, P@10, nDCG, R-prec, long data frames, {QUERIES:,} x {DOCUMENTS}"
     yield Row(
-        task, f"{with_version(PEER)}, from the frames", peer, own, 25, read_time(24 * len(run))
+        task, f"{add_version(PEER)}, from the frames", peer, own, 25, read_time(24 * len(run))
     )
 
 
-def _of_dicts(task, run, judged, floor):
+def _time_dicts(task, run, judged, floor):
     def ours():
         return evaluate_run(run, judged, list(FOUR), missing="drop")
 
-    task, peer = f"RR, P@10, nDCG, R-prec, {task}", with_version(PEER)
+    task, peer = f"RR, P@10, nDCG, R-prec, {task}", add_version(PEER)
     if pytrec_eval is None:
         yield Row(task, peer, None, time_medians([ours])[0], 3, floor)
         return
@@ -75,7 +75,7 @@ def _of_dicts(task, run, judged, floor):
     yield Row(task, f"{peer}, from both dicts", unbuilt, own, 3, floor)
 
 
-def _as_provider(task, run, judged, floor):
+def _time_provider(task, run, judged, floor):
     if ir_measures is None:
         return
     names = {}
@@ -84,5 +84,5 @@ def _as_provider(task, run, judged, floor):
     measures = [ir_measures.parse_measure(name) for name in MEASURES]
     built = [provider.evaluator(measures, judged) for provider in (ours, theirs)]
     own, peer = time_medians([lambda one=one: one.calc_aggregate(run) for one in built])
-    name = f"pytrec_eval provider of {with_version('ir_measures')}, evaluator built"
+    name = f"pytrec_eval provider of {add_version('ir_measures')}, evaluator built"
     yield Row(f"provider for ir_measures, {task}", name, peer, own, 1, floor)

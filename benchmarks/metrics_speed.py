@@ -26,7 +26,7 @@ PARTS = {
 }
 
 
-def import_seconds():
+def time_import():
     """Seconds that a fresh interpreter needs to import the functions."""
     code = "import time; t = time.perf_counter(); import pqpp_metrics.functional; "
     code += "print(time.perf_counter() - t)"
@@ -40,8 +40,8 @@ def main(names):
     Args:
         names: Which parts to run; all if there are none.
     """
-    print(f"import of pqpp_metrics.functional: {import_seconds():.3f} s (aim: under 0.3 s)\n")
-    print_table([row for name in names or PARTS for row in PARTS[name].rows()])
+    print(f"import of pqpp_metrics.functional: {time_import():.3f} s (aim: under 0.3 s)\n")
+    print_table([row for name in names or PARTS for row in PARTS[name].make_rows()])
 
 
 if __name__ == "__main__":

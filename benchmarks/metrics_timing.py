@@ -39,11 +39,11 @@ def best_time(function, repeats=5, clock=time.process_time):
 def read_time(*read):
     """Seconds to read some arrays, or numbers of bytes, as fast as this machine copies memory."""
     sizes = (one if isinstance(one, int) else one.nbytes for one in read)
-    return sum(sizes) / _copied_in_a_second()
+    return sum(sizes) / _measure_copying()
 
 
 @functools.cache
-def _copied_in_a_second():
+def _measure_copying():
     source = np.ones(1 << 26, np.uint8)
     target = np.empty_like(source)
     return source.nbytes / best_time(lambda: np.copyto(target, source))
@@ -63,7 +63,7 @@ def time_medians(functions, repeats=5):
     return [statistics.median(own) for own in times.values()]
 
 
-def with_version(package):
+def add_version(package):
     """A package's name with its installed version."""
     try:
         return f"{package} {version(package)}"
@@ -75,11 +75,11 @@ def print_table(rows):
     """Print the comparisons as a table in Markdown."""
     head = ("task", "peer", "peer ms", "pqpp ms", "peer / pqpp", "aim", "floor ms")
     align = ("left", "left", *["right"] * 5)
-    cells = [_cells(row) for row in rows]
+    cells = [_format_cells(row) for row in rows]
     print(tabulate(cells, head, "github", disable_numparse=True, colalign=align))
 
 
-def _cells(row):
+def _format_cells(row):
     ours = f"{row.our_seconds * 1e3:.3g}"
     aim = "" if row.aim is None else f">= {row.aim:g}"
     floor = "" if row.floor_seconds is None else f"{row.floor_seconds * 1e3:.3g}"

@@ -69,7 +69,7 @@ def read_tia2(data_dir: str | Path, task: str) -> Votes:
 def deal_votes(votes: Votes, size: int, seed: int, by_prompt: bool = False) -> Votes:
     """Return the votes with each column dealt out to people of `size` votes."""
     rng = np.random.default_rng(seed)
-    order = _images(votes, rng, by_prompt)
+    order = _deal_images(votes, rng, by_prompt)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     person = place // size
@@ -77,7 +77,7 @@ def deal_votes(votes: Votes, size: int, seed: int, by_prompt: bool = False) -> V
     return Votes(annotator, votes.item, votes.value, votes.prompt)
 
 
-def _images(votes: Votes, rng: np.random.Generator, by_prompt: bool) -> NDArray[np.int64]:
+def _deal_images(votes: Votes, rng: np.random.Generator, by_prompt: bool) -> NDArray[np.int64]:
     """Return the images in a random order, those of a prompt together if `by_prompt`."""
     if not by_prompt:
         return rng.permutation(len(votes.prompt))
@@ -85,7 +85,7 @@ def _images(votes: Votes, rng: np.random.Generator, by_prompt: bool) -> NDArray[
     return np.argsort(rank[votes.prompt], kind="stable")
 
 
-def rates(
+def compute_rates(
     votes: Votes, kind: str, plantings: int, size: int | None = None, by_prompt: bool = False
 ) -> Rates:
     """Plant a voter again and again, one at a time, and count who is flagged.
@@ -101,7 +101,7 @@ def rates(
     flagged, honest, undecided = [], [], []
     for seed in range(plantings):
         rng = np.random.default_rng(seed)
-        item = _images(votes, rng, by_prompt)[:size]
+        item = _deal_images(votes, rng, by_prompt)[:size]
         if kind == "random":
             value = rng.integers(0, 2, len(item))
         elif kind == "guess":
@@ -140,9 +140,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = False
     for task in options.task or TASKS:
         votes = read_tia2(options.data_dir, task)
-        for name, crowd, size, by_prompt in _crowds(votes, options.by_prompt):
+        for name, crowd, size, by_prompt in _list_crowds(votes, options.by_prompt):
             for kind in KINDS:
-                found = rates(crowd, kind, options.plantings, size, by_prompt)
+                found = compute_rates(crowd, kind, options.plantings, size, by_prompt)
                 people = int(crowd.annotator.max()) + 1
                 given = len(votes.prompt) if size is None else size
                 row = (task, f"{people}, {name}", f"{given:,}", kind)
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(missed)
 
 
-def _crowds(votes: Votes, by_prompt: bool):
+def _list_crowds(votes: Votes, by_prompt: bool):
     yield "columns", votes, None, False
     for size in SIZES:
         yield "dealt out", deal_votes(votes, size, seed=0), size, False

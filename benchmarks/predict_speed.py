@@ -68,9 +68,9 @@ def main() -> None:
         fresh.explain([prompt], "mean_hbpp")
         seconds = time.process_time() - started
         rows.append(Row(f"explain a new prompt of {length} words, CPU time", "none", None, seconds))
-    alone = best_of_five([sys.executable, *NUMPY_ALONE])
+    alone = time_best([sys.executable, *NUMPY_ALONE])
     for name, words in COLD.items():
-        seconds = best_of_five([sys.executable, *words])
+        seconds = time_best([sys.executable, *words])
         rows.append(
             Row(f"cold process, {name}, CPU time", "python that imports numpy", alone, seconds)
         )
@@ -87,17 +87,17 @@ def make_prompts(n: int) -> list[str]:
     ]
 
 
-def best_of_five(command: list[str]) -> float:
+def time_best(command: list[str]) -> float:
     """Return the least CPU seconds of five runs of a command."""
     seconds = []
     for _ in range(5):
-        before = _of_children()
+        before = _get_usage()
         subprocess.run(command, check=True, capture_output=True)
-        seconds.append(_of_children() - before)
+        seconds.append(_get_usage() - before)
     return min(seconds)
 
 
-def _of_children() -> float:
+def _get_usage() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

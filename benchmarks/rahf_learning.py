@@ -48,13 +48,13 @@ FIGURES = {
 }
 
 
-def recipe_id(name: str) -> str:
+def get_recipe_id(name: str) -> str:
     """Return the SHA-256 of what decides what one of the three learns: recipe, blind and scenes."""
     settings = json.dumps([RUNS[name], SCENES], sort_keys=True)
     return hashlib.sha256(RECIPE.read_bytes() + settings.encode()).hexdigest()
 
 
-def circumstances() -> str:
+def describe_machine() -> str:
     """Return what the machine and the environment give a training, in words."""
     given = [f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ]
     return f"{os.cpu_count()} CPU(s), {' '.join(given) or 'no variable about threads set'}"
@@ -76,14 +76,14 @@ def train(folder: Path, name: str) -> dict:
     used = after.children_user + after.children_system
     used -= before.children_user + before.children_system
     took = {"seconds": time.perf_counter() - began, "cpu_seconds": used}
-    return {**took, "recipe": recipe_id(name), "circumstances": circumstances()}
+    return {**took, "recipe": get_recipe_id(name), "circumstances": describe_machine()}
 
 
 def read_times(folder: Path) -> dict[str, dict]:
     """Return what the trainings took that were done before, by the recipe as it is now."""
     path = folder / TIMES
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {name: one for name, one in found.items() if one.get("recipe") == recipe_id(name)}
+    return {name: one for name, one in found.items() if one.get("recipe") == get_recipe_id(name)}
 
 
 def get_folder(folder: Path, name: str) -> Path:
@@ -105,12 +105,12 @@ def measure(folder: Path, name: str) -> dict:
     judged = bench.predict_rows(model, examples, range(len(examples)))
     predicted = bench.collect_predictions([judged])
     figures = bench.evaluate(predicted, bench.collect_ground_truth(examples))
-    figures["keywords"]["best_f1"] = best_f1(list(judged.values()), examples.labels)
+    figures["keywords"]["best_f1"] = find_best_f1(list(judged.values()), examples.labels)
     weights = sum(one.numel() for one in model.model.parameters())
     return {"figures": figures, "weights": weights}
 
 
-def best_f1(judged, labels) -> float:
+def find_best_f1(judged, labels) -> float:
     """Return the keywords' F1 in percent at the threshold that suits these very scenes best.
 
     A model that cannot know marks nothing at .5; this is the most that any threshold would give it.
@@ -154,7 +154,7 @@ def format_cell(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.3f}"
 
 
-def about_times(found: dict[str, dict], note: str | None) -> str:
+def describe_times(found: dict[str, dict], note: str | None) -> str:
     """Describe the machines on which the models were trained and measured."""
     import torch
     import transformers
@@ -162,7 +162,7 @@ def about_times(found: dict[str, dict], note: str | None) -> str:
     places = dict.fromkeys(one.get("circumstances", "not recorded") for one in found.values())
     return (
         f"torch {torch.__version__}, transformers {transformers.__version__}. Trained on: "
-        f"{'; '.join(places)}. Measured on: {circumstances()}. Times include the "
+        f"{'; '.join(places)}. Measured on: {describe_machine()}. Times include the "
         f"evaluation after each epoch.{' ' + note if note else ''}"
     )
 
@@ -184,7 +184,7 @@ def render(found: dict[str, dict], note: str | None = None) -> str:
         "ablations. Saliency metrics follow the authors' conventions, on scenes with a marked "
         "region.",
         "",
-        about_times(found, note),
+        describe_times(found, note),
         "",
         "| measured on test scenes | bar | " + " | ".join(found) + " |",
         "|---|---|" + "---|" * len(found),

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from metrics_timing import Row, print_table, with_version
+from metrics_timing import Row, add_version, print_table
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -44,7 +44,7 @@ def main() -> None:
     prompts = read_prompts(options.data_dir)
     rows = [(prompts * (options.rows // len(prompts) + 1))[: options.rows]]
     rows.append((prompts * (options.prompts // len(prompts) + 1))[: options.prompts])
-    training, prediction = training_table(encoder, rows[0]), prediction_table(encoder, rows[1])
+    training, prediction = measure_training(encoder, rows[0]), measure_prediction(encoder, rows[1])
     head = ("what", "batch", "prompts/CPU s", "times the plain one")
     print(tabulate(training + prediction, head, floatfmt=".2f"), end="\n\n")
     print_table(to_rows(training, len(rows[0])) + to_rows(prediction, len(rows[1])))
@@ -59,7 +59,7 @@ def read_prompts(data_dir: str | None) -> list[str]:
     return load_rows(PredictorRecipe(subset=config, data_dir=data_dir), "train").prompts
 
 
-def best(measure, sizes):
+def find_best(measure, sizes):
     """Return the best batch size and its prompts a CPU second."""
     found = [(measure(size), size) for size in sizes]
     speed, size = max(found)
@@ -77,25 +77,25 @@ def measure_speed(work, n: int) -> float:
 def to_rows(table: list[tuple], n: int) -> list[Row]:
     """Return a table's lines as seconds of n prompts beside its first line, the plain one."""
     (_, plain), speed = table[0][0].split(", transformers "), table[0][2]
-    peer = f"{with_version('transformers')} {plain}"
+    peer = f"{add_version('transformers')} {plain}"
     return [
         Row(f"{what}, {n:,} prompts, CPU time", peer, n / speed, n / own)
         for what, _, own, _ in table[1:]
     ]
 
 
-def training_table(encoder: str, prompts: list[str]):
+def measure_training(encoder: str, prompts: list[str]):
     """Measure one epoch by a plain `Trainer` and by the one of this package."""
     sizes = (16, 32, 64)
-    plain = best(lambda size: plain_training(encoder, prompts, size), sizes)
-    own = best(lambda size: train_ours(encoder, prompts, size), sizes)
+    plain = find_best(lambda size: time_plain(encoder, prompts, size), sizes)
+    own = find_best(lambda size: time_pqpp(encoder, prompts, size), sizes)
     return [
         ("fine-tuning, transformers Trainer", *plain, 1.0),
         ("fine-tuning, pqpp", *own, own[1] / plain[1]),
     ]
 
 
-def plain_training(encoder: str, prompts: list[str], size: int) -> float:
+def time_plain(encoder: str, prompts: list[str], size: int) -> float:
     """One epoch as transformers' documentation does it: padded to the batch's longest."""
     from transformers import (
         AutoModelForSequenceClassification,
@@ -135,7 +135,7 @@ def plain_training(encoder: str, prompts: list[str], size: int) -> float:
         return measure_speed(trainer.train, len(prompts))
 
 
-def train_ours(encoder: str, prompts: list[str], size: int) -> float:
+def time_pqpp(encoder: str, prompts: list[str], size: int) -> float:
     """One epoch by the trainer of `training/`, tokenization outside as above."""
     import torch
     from transformers import AutoTokenizer
@@ -168,7 +168,7 @@ def train_ours(encoder: str, prompts: list[str], size: int) -> float:
         return measure_speed(trainer.train, len(prompts))
 
 
-def prediction_table(encoder: str, prompts: list[str]):
+def measure_prediction(encoder: str, prompts: list[str]):
     """Measure prediction by a plain pipeline, and by the predictor."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
@@ -200,10 +200,10 @@ def prediction_table(encoder: str, prompts: list[str]):
         predictor.batch_size = size
         return measure_speed(lambda: predictor.predict(prompts), len(prompts))
 
-    size, reference = best(plain_speed, (1, 8, 32, 64))
+    size, reference = find_best(plain_speed, (1, 8, 32, 64))
     table = [("prediction, transformers pipeline", size, reference, 1.0)]
     for name, predictor in predictors.items():
-        size, speed = best(lambda size, p=predictor: own_speed(p, size), (16, 32, 64))
+        size, speed = find_best(lambda size, p=predictor: own_speed(p, size), (16, 32, 64))
         table.append((f"prediction, {name}", size, speed, speed / reference))
     return table
 

@@ -25,7 +25,7 @@ os.environ["PQPP_SITE_ROOT"] = str(HERE.parent)
 os.environ["PYTHONWARNINGS"] = "ignore"  # of cells; a build's own warnings are Sphinx's
 
 import fastapi  # noqa: E402, F401 - autodoc imports with TYPE_CHECKING set, which pydantic refuses
-from site_parts.sources import digest  # noqa: E402
+from site_parts.sources import compute_digest  # noqa: E402
 
 _about = ConfigParser()
 _about.read(HERE.parent / "setup.cfg", "utf-8")
@@ -64,7 +64,7 @@ myst_update_mathjax = False
 
 # Executed once for each state of the cells and of the package.
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE / "_build" / "executed" / digest(HERE.parent))
+nb_execution_cache_path = str(HERE / "_build" / "executed" / compute_digest(HERE.parent))
 nb_execution_timeout = 600  # seconds of the clock, on a busy machine too
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True

@@ -37,7 +37,7 @@ def write_prompts(path: Path) -> None:
     path.write_text("\n".join(["prompt_id,prompt", *rows]) + "\n", "utf-8")
 
 
-def tiny_pipeline(folder: Path) -> Path:
+def make_pipeline(folder: Path) -> Path:
     """Save a random Stable Diffusion pipeline of a few kilobytes, for images of 64 x 64."""
     import diffusers
     import torch
@@ -114,13 +114,13 @@ def simulate_study(work: Path) -> None:
         simulate_answers(store, people, truth)
 
 
-def loop(work: Path, model: str | None) -> None:
+def run_loop(work: Path, model: str | None) -> None:
     """Run all steps."""
     work.mkdir(parents=True, exist_ok=True)
     prompts = work / "prompts.csv"
     write_prompts(prompts)
     run("predict", "--file", prompts, "--output", work / "predicted.csv")
-    pipeline = model or tiny_pipeline(work / "tiny")
+    pipeline = model or make_pipeline(work / "tiny")
     small = [] if model else ["--num-inference-steps", "2", "--height", "64", "--width", "64"]
     names = ("fast", "fine")
     for name in names:
@@ -146,5 +146,5 @@ if __name__ == "__main__":
     parser.add_argument(
         "--model", help="SDXL or another pipeline of diffusers (default: a tiny one)"
     )
-    given = parser.parse_args()
-    loop(given.work, given.model)
+    arguments = parser.parse_args()
+    run_loop(arguments.work, arguments.model)

@@ -1,4 +1,4 @@
-// Guides come before reference, reference before modules, and what changed or was measured last.
+// Rank guides before the reference, the reference before modules, and changes and benchmarks last.
 var Scorer = {
   objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
   title: 15, partialTitle: 7, term: 5, partialTerm: 2,

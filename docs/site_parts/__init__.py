@@ -3,7 +3,7 @@
 from site_parts import accessible, cells, commands, links, mathml, reference, roles, versions
 from site_parts.sources import write_changed
 
-MADE = "made"
+GENERATED = "made"
 """The folder in `docs/` of the pages that each build generates; it is not committed."""
 
 
@@ -14,15 +14,20 @@ def setup(app):
     app.connect("source-read", links.read_source)
     app.connect("include-read", links.read_included)
     app.connect("autodoc-skip-member", reference.skip_inherited)
-    app.connect("html-page-context", accessible.mend, priority=900)  # after the theme
+    app.connect("html-page-context", accessible.fix_page, priority=900)  # after the theme
     app.connect("build-finished", versions.write_entry)
-    app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
-    app.add_role("said", roles.code_role)
+    app.add_html_math_renderer("mathml", (mathml.visit_inline, None), (mathml.visit_block, None))
+    app.add_role("said", roles.make_code_role)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _make_pages(app):
     from site_parts import cards, copies
 
-    pages = {**reference.pages(), **commands.pages(), **cards.pages(), **copies.pages()}
-    write_changed(app.srcdir / MADE, pages)
+    pages = {
+        **reference.make_pages(),
+        **commands.make_pages(),
+        **cards.make_pages(),
+        **copies.make_pages(),
+    }
+    write_changed(app.srcdir / GENERATED, pages)

@@ -6,7 +6,7 @@ from site_parts.sources import ROOT
 _PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 
 
-def pages() -> dict[str, str]:
+def make_pages() -> dict[str, str]:
     """Return the generated pages: reStructuredText or Markdown by path below `made`."""
     made = {f"project/{name.lower()}": _read(name, ".") for name in _PROJECT}
     for title, name in {"Licence": "LICENSE", "Citation": "CITATION.cff"}.items():

@@ -21,10 +21,10 @@ _FOLDERS = (
 )
 
 
-def site_page(path: str) -> str | None:
+def find_page(path: str) -> str | None:
     """Return the path of a repository file's page on the site, or None if it has no page.
 
-    >>> site_page("docs/scale.md"), site_page("benchmarks/planted_voters.md")
+    >>> find_page("docs/scale.md"), find_page("benchmarks/planted_voters.md")
     ('/scale.md', '/made/benchmarks/planted_voters.md')
     """
     if path in _PAGES:
@@ -46,11 +46,11 @@ def to_site(text: str, folder: str) -> str:
     '[scale](/scale.md#a)'
     """
 
-    def led(match):
-        page = site_page(os.path.normpath(PurePosixPath(folder, match[2])))
+    def replace_link(match):
+        page = find_page(os.path.normpath(PurePosixPath(folder, match[2])))
         return f"{match[1]}{page}{match[3] or ''}{match[4]}" if page else match[0]
 
-    return _LINK.sub(led, text)
+    return _LINK.sub(replace_link, text)
 
 
 def read_source(app, docname, content):

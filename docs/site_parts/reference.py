@@ -17,36 +17,36 @@ _PACKAGES = (
 )
 
 
-def pages() -> dict[str, str]:
+def make_pages() -> dict[str, str]:
     """Return the generated pages: reStructuredText or Markdown by path below `made`."""
-    pages = {"api/pqpp.rst": _front_door()}
-    for package, modules in packages().items():
-        parts = [_title(package, "="), _module(package)]
+    pages = {"api/pqpp.rst": _make_front_door()}
+    for package, modules in list_packages().items():
+        parts = [_make_title(package, "="), _make_module(package)]
         for module in modules:
-            links = " · ".join(f":py:obj:`~{module}.{name}`" for name in public_names(module))
-            parts += [_title(module, "-"), f"{links}\n", _module(module)]
+            links = " · ".join(f":py:obj:`~{module}.{name}`" for name in list_public_names(module))
+            parts += [_make_title(module, "-"), f"{links}\n", _make_module(module)]
         pages[f"api/{package}.rst"] = "\n".join(parts)
     return pages
 
 
-def packages() -> dict[str, list[str]]:
+def list_packages() -> dict[str, list[str]]:
     """Return the modules with public names, by package and subpackage."""
     modules: dict[str, list[str]] = {}
     for package in _PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
             name = ".".join(parts)
-            if any(part.startswith("_") for part in parts) or name in metric_modules():
+            if any(part.startswith("_") for part in parts) or name in list_metric_modules():
                 continue
             # A folder has a page; so has what stands at the top of a package.
             page = ".".join(parts[:2]) if len(parts) > 2 else package
-            if public_names(name):
+            if list_public_names(name):
                 modules.setdefault(page, []).append(name)
     return modules
 
 
 @cache
-def metric_modules() -> dict[str, str]:
+def list_metric_modules() -> dict[str, str]:
     """Return the metrics by the full names of their `evaluate` modules, which have own pages."""
     from pqpp_metrics.registration import list_metrics
 
@@ -61,7 +61,7 @@ def skip_inherited(app, kind, name, documented, skip, options):
     return None
 
 
-def public_names(module: str) -> list[str]:
+def list_public_names(module: str) -> list[str]:
     """Return the names of the public functions and classes that a module defines.
 
     >>> public_names("pqpp_files.escape")
@@ -72,7 +72,7 @@ def public_names(module: str) -> list[str]:
     return [node.name for node in tree.body if isinstance(node, kinds) and node.name[0] != "_"]
 
 
-def _front_door() -> str:
+def _make_front_door() -> str:
     import pqpp
 
     rows = [
@@ -81,12 +81,12 @@ def _front_door() -> str:
         else f".. autofunction:: pqpp.{name}\n"
         for name, home in pqpp._HOMES.items()
     ]
-    return "\n".join([_title("pqpp", "="), ".. automodule:: pqpp\n   :no-members:\n", *rows])
+    return "\n".join([_make_title("pqpp", "="), ".. automodule:: pqpp\n   :no-members:\n", *rows])
 
 
-def _title(name: str, line: str) -> str:
+def _make_title(name: str, line: str) -> str:
     return f"{name}\n{line * len(name)}\n"
 
 
-def _module(name: str) -> str:
+def _make_module(name: str) -> str:
     return f".. automodule:: {name}\n"

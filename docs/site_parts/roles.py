@@ -5,7 +5,7 @@ import re
 from docutils import nodes
 
 
-def code_role(name, rawtext, text, lineno, inliner, options=None, content=None):
+def make_code_role(name, rawtext, text, lineno, inliner, options=None, content=None):
     """Return nodes that show a text as code, with a link if it is a name in the reference."""
     plain = text.replace("\0", "\\") if "\0" in text else text
     if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", plain):

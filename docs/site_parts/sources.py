@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def digest(root: Path) -> str:
+def compute_digest(root: Path) -> str:
     """Return a hash of the packages' sources and of the training scripts."""
     digest = hashlib.sha256()
     kernel = root / "docs" / "site_parts" / "kernel_startup.py"
@@ -31,6 +31,6 @@ def write_changed(folder: Path, pages: Mapping[str, str]) -> None:
             path.unlink()
 
 
-def without_front_matter(text: str) -> str:
+def remove_front_matter(text: str) -> str:
     """Return a card's text without its YAML front matter."""
     return text.split("---\n", 2)[-1].lstrip() if text.startswith("---\n") else text

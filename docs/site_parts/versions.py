@@ -27,11 +27,11 @@ def write_entry(app, problem):
     if problem or app.builder.name != "html" or app.outdir.name != app.config.version:
         return
     folders = (path.parent.name for path in app.outdir.parent.glob("*/index.html"))
-    names = sorted(folders, key=_order, reverse=True)
+    names = sorted(folders, key=_get_order, reverse=True)
     items = "\n".join(f'<li><a href="{name}/index.html">{name}</a></li>' for name in names)
     page = _PAGE.format(newest=names[0], items=items)
     (app.outdir.parent / "index.html").write_text(page, "utf-8")
 
 
-def _order(name):
+def _get_order(name):
     return [int(part) for part in re.findall(r"\d+", name)]

@@ -1,14 +1,14 @@
 // The page for one choice per image: a large image, the choices, and thumbnails of all images.
-import {choiceButton, isOnControl, make, parts, placeIn, showPrompt, zoomable} from "./parts.js";
+import {makeChoiceButton, isOnControl, make, findParts, getPosition, showPrompt, addZoom} from "./parts.js";
 import {gettext} from "../texts.js";
 
 /**
  * Run a task whose answer is {label} for each image.
  * choices: [{value, keys, name, help}]; isScale: whether the choices are steps in one row;
- * others: further shortcuts.
+ * extraShortcuts: further shortcuts.
  */
-export function grade(task, api, choices, {isScale = false, others = []} = {}) {
-  const part = parts(api.root);
+export function grade(task, api, choices, {isScale = false, extraShortcuts = []} = {}) {
+  const part = findParts(api.root);
   const {images} = task;
   const answers = new Map();
   for (const {id} of images) if (id in task.answers) answers.set(id, task.answers[id].label);
@@ -22,17 +22,17 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   part.stage.style.setProperty("--ratio", Math.min(...images.map(({width, height}) => width / height)));
   part.thumbs.hidden = images.length < 2;
   part.thumbs.classList.toggle("many", images.length > 12);
-  const zoom = zoomable([part.stage], part.zoom, api);
-  const onDouble = event => zoom.toggle(placeIn(part.image, event));
+  const zoom = addZoom([part.stage], part.zoom, api);
+  const onDouble = event => zoom.toggle(getPosition(part.image, event));
   part.image.addEventListener("dblclick", onDouble, {signal: api.signal});
-  const imageName = number => gettext("Image {number} of {count}", {number: number + 1, count: images.length});
-  const nameOf = value => {
-    const choice = choices.find(one => one.value === value);
+  const getImageName = number => gettext("Image {number} of {count}", {number: number + 1, count: images.length});
+  const getName = value => {
+    const choice = choices.find(option => option.value === value);
     return isScale && choice.help ? `${choice.name}, ${choice.help}` : choice.name;
   };
 
   const buttons = choices.map((choice, number) => {
-    const button = choiceButton(choice, number, api, () => choose(choice.value));
+    const button = makeChoiceButton(choice, number, api, () => choose(choice.value));
     part.choices.append(button);
     return button;
   });
@@ -52,12 +52,12 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
       buttons[number].setAttribute("aria-pressed", String(answers.get(id) === value));
     });
     images.forEach((image, number) => {
-      const isGiven = answers.has(image.id);
-      const state = isGiven ? nameOf(answers.get(image.id)) : gettext("not rated yet");
-      thumbs[number].setAttribute("aria-label", `${imageName(number)}, ${state}`);
+      const isRated = answers.has(image.id);
+      const state = isRated ? getName(answers.get(image.id)) : gettext("not rated yet");
+      thumbs[number].setAttribute("aria-label", `${getImageName(number)}, ${state}`);
       thumbs[number].setAttribute("aria-current", String(number === index));
       thumbs[number].lastChild.textContent =
-        isGiven ? choices.find(one => one.value === answers.get(image.id)).keys[0] : "";
+        isRated ? choices.find(option => option.value === answers.get(image.id)).keys[0] : "";
     });
     const left = images.length - answers.size;
     part.next.setAttribute("aria-disabled", String(left > 0));
@@ -67,13 +67,13 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     index = number;
     const {url, width, height} = images[index];
     zoom.off();
-    Object.assign(part.image, {src: url, width, height, alt: imageName(index)});
+    Object.assign(part.image, {src: url, width, height, alt: getImageName(index)});
     showThumb(thumbs[index]);
     new Image().src = images[(index + 1) % images.length].url; // loads the next image
     draw();
     const answer = answers.get(images[index].id);
     if (images.length > 1) {
-      api.say(`${imageName(index)}${answer === undefined ? "" : `, ${nameOf(answer)}`}`);
+      api.say(`${getImageName(index)}${answer === undefined ? "" : `, ${getName(answer)}`}`);
     }
   }
 
@@ -98,9 +98,9 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
       draw();
     });
     draw();
-    const next = nextOpen();
+    const next = findUnrated();
     if (next === null) {
-      api.say(`${nameOf(value)}. ${gettext("All images rated. Press Enter to continue.")}`);
+      api.say(`${getName(value)}. ${gettext("All images rated. Press Enter to continue.")}`);
       part.next.focus({preventScroll: true});
     } else if (before === undefined) {
       show(next);
@@ -108,7 +108,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   }
 
   /** Return the index of the next unrated image, starting over at the end; null if none. */
-  function nextOpen() {
+  function findUnrated() {
     for (let step = 1; step <= images.length; step += 1) {
       const number = (index + step) % images.length;
       if (!answers.has(images[number].id)) return number;
@@ -116,8 +116,8 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     return null;
   }
 
-  function goOn() {
-    const next = nextOpen();
+  function proceed() {
+    const next = findUnrated();
     if (next === null) {
       api.done();
       return;
@@ -126,21 +126,21 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     api.say(gettext("{left} of {count} images not rated yet", {left: images.length - answers.size, count: images.length}));
   }
 
-  part.next.addEventListener("click", goOn, {signal: api.signal});
+  part.next.addEventListener("click", proceed, {signal: api.signal});
   const shortcuts = choices.map(({keys, name, help, value}) => ({
     keys, label: isScale && help ? `${name}: ${help}` : name, run: () => choose(value),
   }));
   if (images.length > 1) {
-    const turn = step => () => show((index + step + images.length) % images.length);
-    shortcuts.push({key: "ArrowRight", label: gettext("Next image"), run: turn(1)});
-    shortcuts.push({key: "ArrowLeft", label: gettext("Previous image"), run: turn(-1)});
+    const move = step => () => show((index + step + images.length) % images.length);
+    shortcuts.push({key: "ArrowRight", label: gettext("Next image"), run: move(1)});
+    shortcuts.push({key: "ArrowLeft", label: gettext("Previous image"), run: move(-1)});
     shortcuts.push({
       key: "Backspace", label: gettext("Back to the last rated image"), run: () => trail.length && show(trail.pop()),
     });
   }
   shortcuts.push({key: "z", label: gettext("Zoom"), run: () => zoom.toggle()});
-  shortcuts.push({key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()});
-  api.shortcuts([...shortcuts, ...others]);
+  shortcuts.push({key: "Enter", label: gettext("Continue"), run: () => isOnControl() || proceed()});
+  api.shortcuts([...shortcuts, ...extraShortcuts]);
   show(index);
 
   return {
@@ -152,8 +152,8 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
         const isRight = answers.get(id) === expected[id].label;
         thumbs[number].classList.add(isRight ? "good" : "bad");
         if (isRight) return;
-        const answer = gettext("Correct answer: {answer}", {answer: nameOf(expected[id].label)});
-        wrong.push(images.length > 1 ? `${imageName(number)}: ${answer}` : answer);
+        const answer = gettext("Correct answer: {answer}", {answer: getName(expected[id].label)});
+        wrong.push(images.length > 1 ? `${getImageName(number)}: ${answer}` : answer);
       });
       part.note.textContent = wrong.length ? wrong.join(" ") : gettext("All correct.");
       part.note.hidden = false;

@@ -1,7 +1,7 @@
 // Shared by the pages of all kinds: elements, prompts and zoom.
 
 /** Return the elements below `root` by their data-part. */
-export function parts(root) {
+export function findParts(root) {
   const elements = {};
   for (const element of root.querySelectorAll("[data-part]")) elements[element.dataset.part] = element;
   return elements;
@@ -25,7 +25,7 @@ export function showPrompt(element, ...text) {
 }
 
 /** Create a button that shows its key; `help` is its description. */
-export function choiceButton({name, help = "", keys}, id, api, run) {
+export function makeChoiceButton({name, help = "", keys}, id, api, run) {
   const text = make("span", {class: "name"}, name);
   const button = make(
     "button", {type: "button", class: "choice", "aria-pressed": "false"},
@@ -41,24 +41,24 @@ export function choiceButton({name, help = "", keys}, id, api, run) {
 }
 
 /** Let a button zoom the contents of stages; return functions to toggle and end the zoom. */
-export function zoomable(stages, zoom, api) {
-  const set = (isOn, at) => {
+export function addZoom(stages, zoom, api) {
+  const set = (isOn, position) => {
     zoom.setAttribute("aria-pressed", String(isOn));
     for (const stage of stages) {
       stage.classList.toggle("zoomed", isOn);
       if (isOn) stage.setAttribute("tabindex", "0");
       else stage.removeAttribute("tabindex");
-      stage.scrollLeft = at.x * stage.scrollWidth - stage.clientWidth / 2;
-      stage.scrollTop = at.y * stage.scrollHeight - stage.clientHeight / 2;
+      stage.scrollLeft = position.x * stage.scrollWidth - stage.clientWidth / 2;
+      stage.scrollTop = position.y * stage.scrollHeight - stage.clientHeight / 2;
     }
   };
-  const toggle = (at = {x: .5, y: .5}) => set(!stages[0].classList.contains("zoomed"), at);
+  const toggle = (position = {x: .5, y: .5}) => set(!stages[0].classList.contains("zoomed"), position);
   zoom.addEventListener("click", () => toggle(), {signal: api.signal});
   return {toggle, off: () => set(false, {x: 0, y: 0})};
 }
 
 /** Return a pointer's position on an image, as fractions of its width and height. */
-export function placeIn(image, event) {
+export function getPosition(image, event) {
   const box = image.getBoundingClientRect();
   return {x: (event.clientX - box.left) / box.width, y: (event.clientY - box.top) / box.height};
 }

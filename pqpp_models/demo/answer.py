@@ -193,7 +193,7 @@ class AnswerRenderer:
         limits = [measure.limits for measure in measures if measure.limits]
         return {
             "cards": cards,
-            "abouts": dict.fromkeys((measure.title, measure.about) for measure in measures),
+            "explanations": dict.fromkeys((measure.title, measure.about) for measure in measures),
             "has_zero": any(low < 0 for low, _ in limits),
             "target": describe_target(target),
             "note": NOTE,
@@ -230,4 +230,4 @@ def _make_table(
             for prompt, is_far, bars in zip(columns["prompt"], flags, bar_rows, strict=False)
         ]
         table = render_table(("prompt", *targets), rows, sortable=True)
-    return {"table": table, "shown": count, "any_far": any(flags) and not verdicts}
+    return {"table": table, "shown": count, "any_out_of_domain": any(flags) and not verdicts}

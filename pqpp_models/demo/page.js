@@ -1,14 +1,14 @@
 // The link contains the prompts after #, which browsers send to no server.
 window.pqpp = {
-  most: 100,
+  maxPrompts: 100,
 
   // Write the prompts and the target to the address bar, unless the list is too long for a link.
   writeLink(text, target) {
     const prompts = text.split(/\r\n|\r|\n/).filter((line) => line.trim());
     const query = new URLSearchParams(prompts.map((prompt) => ["prompt", prompt]));
     query.append("explain", target);
-    const fits = prompts.length > 0 && prompts.length <= this.most + 1; // a table has a header
-    history.replaceState(null, "", fits ? `#${query}` : location.pathname + location.search);
+    const fitsInLink = prompts.length > 0 && prompts.length <= this.maxPrompts + 1; // a table has a header
+    history.replaceState(null, "", fitsInLink ? `#${query}` : location.pathname + location.search);
     return [text, target];
   },
 
@@ -16,30 +16,30 @@ window.pqpp = {
   // be typing already.
   readLink() {
     const query = new URLSearchParams(location.hash.slice(1));
-    const prompts = query.getAll("prompt").slice(0, this.most + 1);
+    const prompts = query.getAll("prompt").slice(0, this.maxPrompts + 1);
     const inputs = [...document.querySelectorAll("#explain input")];
-    const known = inputs.some((input) => input.value === query.get("explain"));
+    const isKnown = inputs.some((input) => input.value === query.get("explain"));
     const unchanged = { __type__: "update" };
     this.opened = prompts.length > 0;
     return [
       this.opened ? prompts.join("\n") : unchanged,
-      this.opened && known ? query.get("explain") : unchanged,
+      this.opened && isKnown ? query.get("explain") : unchanged,
     ];
   },
 
   async copyLink() {
-    const say = (words) => `<p role="status">${words}</p>`;
-    if (!location.hash) return say(`There is no link yet; predict up to ${this.most} prompts first.`);
+    const makeStatus = (text) => `<p role="status">${text}</p>`;
+    if (!location.hash) return makeStatus(`There is no link yet; predict up to ${this.maxPrompts} prompts first.`);
     try {
       await navigator.clipboard.writeText(location.href);
-      return say("Copied. The prompts are after the # of the link, which no server sees.");
+      return makeStatus("Copied. The prompts are after the # of the link, which no server sees.");
     } catch {
-      return say("The address of this page is the link: copy it from the address bar.");
+      return makeStatus("The address of this page is the link: copy it from the address bar.");
     }
   },
 
   // Read a file into the box, in the browser.
-  async read(input) {
+  async readFile(input) {
     const box = document.querySelector("#box textarea");
     box.value = await input.files[0].text();
     box.dispatchEvent(new Event("input"));
@@ -49,18 +49,18 @@ window.pqpp = {
   // Sort the rows of a table by a column, numbers as numbers, in reverse at the second click.
   sort(heading) {
     const column = heading.cellIndex, body = heading.closest("table").tBodies[0];
-    const descends = heading.getAttribute("aria-sort") === "ascending";
-    const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
+    const isDescending = heading.getAttribute("aria-sort") === "ascending";
+    const getKey = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
     const areNumbers = "value" in body.rows[0].cells[column].dataset;
-    const rows = [...body.rows].sort((one, other) => {
-      const [first, second] = [key(one), key(other)];
+    const rows = [...body.rows].sort((a, b) => {
+      const [first, second] = [getKey(a), getKey(b)];
       if (!first || !second) return !first - !second; // missing values come last
       const order = areNumbers ? first - second : first.localeCompare(second);
-      return descends ? -order : order;
+      return isDescending ? -order : order;
     });
     body.append(...rows);
-    for (const other of heading.parentElement.cells) other.removeAttribute("aria-sort");
-    heading.setAttribute("aria-sort", descends ? "descending" : "ascending");
+    for (const cell of heading.parentElement.cells) cell.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", isDescending ? "descending" : "ascending");
   },
 };
 
@@ -73,7 +73,7 @@ document.addEventListener("input", (event) => {
   if (box.value.trim()) window.pqpp.pause = setTimeout(predict, 800);
 });
 document.addEventListener("change", (event) => {
-  if (event.target.id === "file" && event.target.files.length) window.pqpp.read(event.target);
+  if (event.target.id === "file" && event.target.files.length) window.pqpp.readFile(event.target);
 });
 document.addEventListener("click", (event) => {
   if (event.target.closest?.("#predict")) clearTimeout(window.pqpp.pause);

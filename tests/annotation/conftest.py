@@ -2,16 +2,16 @@
 
 import pytest
 from support import postgresql
-from support.browser import browser, visitor  # noqa: F401
+from support.browser import browser, make_visitor  # noqa: F401
 
 pytest.importorskip("sqlalchemy", reason="needs the extra `annotate`")
 
 
 @pytest.fixture(scope="session")
-def new_postgresql():
+def make_postgresql():
     """A function that creates an empty database on a temporary PostgreSQL server."""
     pytest.importorskip("psycopg", reason="needs the extra `postgresql`")
-    with postgresql.server("fsync=off") as new_database:
+    with postgresql.run_server("fsync=off") as new_database:
         yield new_database
 
 
@@ -20,5 +20,5 @@ def database(request, monkeypatch) -> dict[str, str]:
     """Settings of a study with an empty SQLite database, or (daily) a PostgreSQL database."""
     if request.param == "sqlite":
         return {}
-    monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("new_postgresql")())
+    monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("make_postgresql")())
     return {"database": "$STUDY_DATABASE"}

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from support.kinds import frame_of, vote, write_csv
+from support.kinds import make_vote, to_frame, write_csv
 from support.votes import build
 
 from pqpp_annotation.demo import Persona
@@ -36,7 +36,7 @@ def simulate_votes(people, kind_name="relevance", prompts=60, seed=0, share=0.7)
                 fields = {"prompt_id": f"p{p}", "prompt": f"prompt {p}", "model": model}
                 fields["purpose"] = "control" if p % 4 == 0 else "work"
                 fields["is_control"] = person.role == "control"
-                votes.append(vote(f"{p}/{image}.png", person.name, labels[level], **fields))
+                votes.append(make_vote(f"{p}/{image}.png", person.name, labels[level], **fields))
     return votes
 
 
@@ -62,7 +62,7 @@ def test_live_filtering_agrees_with_build(tmp_path, kind_name, with_control, rul
     kind, settings = get_task_kind(kind_name), SETTINGS[kind_name]
     people = [x for x in PEOPLE if with_control or x.role != "control"]
     votes = simulate_votes(people, kind_name)
-    table = to_study_votes(frame_of(votes, kind_name), kind, settings)
+    table = to_study_votes(to_frame(votes, kind_name), kind, settings)
     result = filter_people(table, BuildOptions(best=2, **rules))
     path = write_judgments(votes, tmp_path, kind_name)
     built = build(path, scale=kind.get_scale(settings), best=2, **rules).generation
@@ -80,7 +80,7 @@ def test_live_filtering_agrees_with_build(tmp_path, kind_name, with_control, rul
 def test_exclude_flagged_refuses_flagged_annotators():
     people = [x for x in PEOPLE if x.role != "control"]
     votes = [x for x in simulate_votes(people) if x.model != "reference"]
-    table = to_study_votes(frame_of(votes, "relevance"), get_task_kind("relevance"), {})
+    table = to_study_votes(to_frame(votes, "relevance"), get_task_kind("relevance"), {})
     default = filter_people(table, BuildOptions())
     assert not any(x.reasons for x in default.annotators)
     flagged = {x.name for x in default.annotators if x.flag}
@@ -95,7 +95,7 @@ def test_honest_annotators_are_never_flagged_as_careless():
     for seed in range(20):
         people = [person for person in PEOPLE if person.role != "control"]
         votes = simulate_votes(people, "rating", 60, seed)
-        table = frame_of(votes, "rating")
+        table = to_frame(votes, "rating")
         for n_prompts in range(2, 61, 2):
             part = table[table["prompt_id"].str[1:].astype(int) < n_prompts]
             careless = set(find_careless_people(part, get_task_kind("rating")))
@@ -118,15 +118,15 @@ def test_flags_random_points_random_words_and_constant_answers():
                 scores = dict.fromkeys(RICH_SCORES, 3)
                 value |= {"implausible": [], "words": [], "scores": scores}
             fields = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
-            votes.append(vote(f"{image}.png", name, value, **fields))
-    careless = find_careless_people(frame_of(votes, "rich"), get_task_kind("rich"))
+            votes.append(make_vote(f"{image}.png", name, value, **fields))
+    careless = find_careless_people(to_frame(votes, "rich"), get_task_kind("rich"))
     assert careless.keys() == {"points", "words", "lazy"}
     assert "points" in str(careless["points"]) and "words" in str(careless["words"])
 
 
 def test_flags_answers_faster_than_reading():
     votes = [x for x in simulate_votes(PEOPLE[2:5], "rating", 30) if x.model != "reference"]
-    table = frame_of(votes, "rating")  # three images and two words: 1.37 s
+    table = to_frame(votes, "rating")  # three images and two words: 1.37 s
     seconds = table["annotator"].map({"honest-0": 1.3, "honest-1": 1.5, "honest-2": 0.0})
     kind, table = get_task_kind("rating"), table.assign(spent=seconds)
     assert [*find_careless_people(table, kind)] == ["honest-0"]

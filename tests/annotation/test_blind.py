@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
-from support.kinds import vote
-from support.served import client_of, join, next_state
+from support.kinds import make_vote
+from support.served import get_next_state, join, open_client
 from support.studies import write_table
 
 from pqpp_annotation.kinds import get_task_kind
@@ -99,7 +99,7 @@ def test_exif_orientation_is_undone_and_points_map_back():
         points = [[(x + 0.5) / width, (y + 0.5) / height] for x, y in pixels]
         value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
         size = {"width": copy.file_width, "height": copy.file_height}
-        rated = vote("1.png", "ann", {**value, "scores": {}}, orientation=orientation, **size)
+        rated = make_vote("1.png", "ann", {**value, "scores": {}}, orientation=orientation, **size)
         [row] = get_task_kind("rich").export_tables([rated])["feedback"]
         array = np.asarray(stored)
         for (row_, column), (x, y) in zip(row["implausible_points"], pixels, strict=True):
@@ -169,7 +169,7 @@ def test_copies_have_one_size_and_format(fit):
     for copy, (width, height) in zip(copies, ((64, 40), (20, 30)), strict=True):
         value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
         size = {"width": width, "height": height, "frame": copy.frame}
-        marked = vote("1.png", "a", {**value, "scores": {}}, **size)
+        marked = make_vote("1.png", "a", {**value, "scores": {}}, **size)
         [row] = get_task_kind("rich").export_tables([marked])["feedback"]
         assert row["implausible_points"][0] == pytest.approx(
             [height / 2 - 0.5, width / 2 - 0.5], abs=0.4
@@ -225,7 +225,7 @@ def make_marked_study(folder, kind="relevance", **settings):
 
 
 def join_study(store):
-    client = client_of(store)
+    client = open_client(store)
     join(client)
     return client
 
@@ -242,8 +242,8 @@ def test_responses_never_reveal_models_or_controls(tmp_path):
     purposes = set()
     for number in range(6):
         get("/work")
-        state = next_state(client)
-        next_item = next_state(client, after=state["task"]["assignment"])
+        state = get_next_state(client)
+        next_item = get_next_state(client, after=state["task"]["assignment"])
         received.append(json.dumps([state, next_item]).encode())
         purposes.add(state["task"].get("purpose"))
         for index, image in enumerate(state["task"]["images"]):
@@ -274,7 +274,7 @@ def test_image_names_are_random_per_person(tmp_path):
     names, n_in_order = [], 0
     for _ in range(6):
         client = join_study(store)
-        task = next_state(client)["task"]
+        task = get_next_state(client)["task"]
         ids = [image["id"] for image in task["images"]]
         names.append(frozenset(ids))
         with store.begin_read() as db:
@@ -298,7 +298,7 @@ def test_preferences_are_stored_by_image_not_page_name(tmp_path):
     store = open_store(study)
     for number in range(2):
         client = join_study(store)
-        while task := (state := next_state(client))["task"]:
+        while task := (state := get_next_state(client))["task"]:
             letter = dict(zip(sorted(image["id"] for image in task["images"]), "ab", strict=True))
             # Everybody prefers the darker image, which is by sdxl.
             blues = {}
@@ -330,7 +330,7 @@ def test_lost_copies_are_restored_from_originals(tmp_path):
     for path in copies:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == path.name
     client = join_study(store)
-    url = next_state(client)["task"]["images"][0]["url"]
+    url = get_next_state(client)["task"]["images"][0]["url"]
     before = client.get(url).content
     for path in copies:
         path.write_bytes(b"other")

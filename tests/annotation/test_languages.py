@@ -11,7 +11,7 @@ import pytest
 from babel.messages.pofile import read_po
 from starlette.testclient import TestClient
 from support.served import SECRET
-from support.studies import small_store
+from support.studies import create_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages.language import CATALOGUES, TEMPLATE, choose_language, read_languages
@@ -65,7 +65,7 @@ def get_page(tmp_path):
 
     def get_text(path, language="de", **settings):
         if not stores:
-            stores.append(small_store(tmp_path, **settings))
+            stores.append(create_store(tmp_path, **settings))
         client = TestClient(create_app(stores[0], secret=SECRET), follow_redirects=False)
         [(token, _)] = make_links(stores[0])
         page = client.get(path.replace("TOKEN", token), headers={"Accept-Language": language})
@@ -104,7 +104,7 @@ def test_study_folder_overrides_and_adds_translations(get_page, tmp_path):
 
 
 def test_rejects_missing_and_damaged_catalogues(tmp_path):
-    store = small_store(tmp_path, language="fr")
+    store = create_store(tmp_path, language="fr")
     with pytest.raises(AnnotationError):
         create_app(store, secret=SECRET)
     store.close()

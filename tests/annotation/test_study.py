@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from support.studies import small_study, write_table
+from support.studies import write_study, write_table
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.database import open_store
@@ -13,7 +13,7 @@ from pqpp_annotation.study.study import parse_study
 
 
 def test_study_file_round_trip(tmp_path):
-    study = small_study(
+    study = write_study(
         tmp_path,
         title="Which images?",
         instructions="Look.\n\nThen say.",
@@ -63,10 +63,10 @@ def test_rejects_files_that_are_not_studies(tmp_path, text):
 
 
 def test_make_study_replaces_no_study(tmp_path):
-    small_study(tmp_path)
+    write_study(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.glob("study.*")}
     with pytest.raises(AnnotationError, match="already exists"):
-        small_study(tmp_path)
+        write_study(tmp_path)
     with pytest.raises(AnnotationError, match=r"study file must end in \.yaml"):
         make_study(tmp_path / "study.txt", write_table(tmp_path), tmp_path / "images")
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
@@ -88,7 +88,7 @@ def test_control_items_depend_on_the_seed(tmp_path):
     for number, seed in enumerate((0, 0, 1)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        study = small_study(folder, prompts=20, control={"count": 5}, seed=seed)
+        study = write_study(folder, prompts=20, control={"count": 5}, seed=seed)
         store = open_store(study)
         member = add_person(store, "m", "control").id
         prompts = set()
@@ -101,16 +101,16 @@ def test_control_items_depend_on_the_seed(tmp_path):
 
 
 def test_unused_database_of_a_killed_run_is_replaced(tmp_path):
-    study = small_study(tmp_path)
+    study = write_study(tmp_path)
     (tmp_path / "study.yaml").unlink()  # written last
-    remade = small_study(tmp_path)
+    remade = write_study(tmp_path)
     assert remade.to_config() == study.to_config()
     store = open_store(remade)
     add_person(store, "ann")
     store.close()
     (tmp_path / "study.yaml").unlink()
     with pytest.raises(AnnotationError, match="already exists"):
-        small_study(tmp_path)
+        write_study(tmp_path)
 
 
 def test_failed_make_study_leaves_no_files(tmp_path, monkeypatch):

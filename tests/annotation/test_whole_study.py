@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 from starlette.testclient import TestClient
-from support.served import SECRET, token_of
+from support.served import SECRET, get_token
 from support.studies import write_table
 
 from pqpp_annotation.export import export_study
@@ -41,11 +41,11 @@ class Rater:
 
     def join(self):
         page = self.browser.get(self.link, params=self.ids)
-        form = {"csrf": token_of(page), "agree": "yes", **self.ids}
+        form = {"csrf": get_token(page), "agree": "yes", **self.ids}
         return self.browser.post(self.link, data=form).status_code
 
     def send(self, path, **form):
-        token = token_of(self.browser.get("/withdraw"))
+        token = get_token(self.browser.get("/withdraw"))
         return self.browser.post(path, data={"csrf": token, **form})
 
     def choose_answer(self, index, truth, line):
@@ -107,7 +107,7 @@ def test_whole_study_over_http(study, tmp_path, capsys):
     [(shared, _)] = make_links(store, is_shared=True)
     [(token, _)] = make_links(store, role="owner")
     owner = TestClient(app, follow_redirects=False)
-    form = {"csrf": token_of(owner.get(f"/join/{token}")), "agree": "yes"}
+    form = {"csrf": get_token(owner.get(f"/join/{token}")), "agree": "yes"}
     owner.post(f"/join/{token}", data=form)
     raters = []
     for number, manner in enumerate(MANNERS):
@@ -117,7 +117,7 @@ def test_whole_study_over_http(study, tmp_path, capsys):
         raters[-1].person, raters[-1].name = person.id, person.name
 
     def decide(path, **form):
-        csrf = token_of(owner.get("/owner/items"))
+        csrf = get_token(owner.get("/owner/items"))
         return owner.post(f"/owner{path}", data={"csrf": csrf, **form})
 
     def check_payment():

@@ -10,7 +10,7 @@ from PIL import Image
 pytest.importorskip("sqlalchemy", reason="needs the extra `annotate`")
 
 from support.file_server import serve
-from support.studies import do_all, write_table
+from support.studies import answer_all, write_table
 
 from pqpp_annotation.store.access import get_links, redeem_link
 from pqpp_annotation.store.answers import iterate_votes, read_records
@@ -57,7 +57,7 @@ def test_study_from_init_to_export(folder, capsys):
     roles = [redeem_link(store, line.split("/join/")[1]).role
              for line in output.splitlines() if "/join/" in line]  # fmt: skip
     assert roles == ["owner", "trial"]
-    do_all(store, add_person(store, "ann").id)
+    answer_all(store, add_person(store, "ann").id)
     assert main(["annotate", "status", "study.yaml", "--format", "json"]) == 0
     status = json.loads(capsys.readouterr().out)
     assert status["items"] == {"work": 4, "finished": 0, "control": 2, "training": 0}
@@ -110,7 +110,7 @@ def test_init_downloads_images_from_urls(folder, capsys, monkeypatch):
         assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv"]) == 0
     # The server has stopped, so the images come from the study.
     store = open_store(read_study("study.yaml"))
-    pages = do_all(store, add_person(store, "a").id)
+    pages = answer_all(store, add_person(store, "a").id)
     for image in (image for page in pages for image in page.images):
         asset = get_stored_image(store, image.sha256)
         assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
@@ -135,7 +135,7 @@ def test_init_reads_prompts_and_images_from_a_dataset(folder, cache, capsys):
     words = ["--dataset", "mine", "--column", "caption", "--image-column", "picture"]
     assert main(["annotate", "init", "study.yaml", *words]) == 0, capsys.readouterr().err
     store = open_store(read_study("study.yaml"))
-    assert sorted(len(one.images) for one in do_all(store, add_person(store, "a").id)) == [1, 2]
+    assert sorted(len(one.images) for one in answer_all(store, add_person(store, "a").id)) == [1, 2]
     assert {vote.model for vote in iterate_votes(read_records(store))} == {"x", "y"}
     store.close()
 

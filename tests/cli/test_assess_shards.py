@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import Redness, write_images
+from support.redness import Redness, write_images
 
 from pqpp_cli.main import main
 from pqpp_feedback.assessors import RahfOptions

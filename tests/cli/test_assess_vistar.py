@@ -76,23 +76,23 @@ def test_hwpq_respects_the_limits_of_an_endpoint(folder, tmp_path, capsys, monke
         # 1 questionnaire, and 2 x 3 questions for each of the 2 images that can be opened.
         assert main([*command, "--max-calls", "12"]) == 2
         assert "calls needed: 13, left: 12" in capsys.readouterr().err
-        assert server.asked == []
+        assert server.requests == []
         assert main([*command, "--max-calls", "13", "--prices", "1,2", "--max-cost", "9"]) == 0
         error = capsys.readouterr().err
         # Two images can be opened, and both have the same prompt.
-        assert len(server.asked) == 1 + 2 * 2 * 3 and "13 calls" in error and "spent" in error
+        assert len(server.requests) == 1 + 2 * 2 * 3 and "13 calls" in error and "spent" in error
         rows = list(read_verdicts(out))
         # Both questions of each pair are answered yes, so no fact is confirmed.
         assert [row["score"] for row in rows] == [0.0, 0.0, None]
         assert "0 of 24 answers unreadable" in rows[0]["reason"]
-        assert main(command) == 0 and len(server.asked) == 13  # all answers are in the ledger
+        assert main(command) == 0 and len(server.requests) == 13  # all answers are in the ledger
         written = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         assert b"sk-secret" not in written and "sk-secret" not in error
-        server.asked.clear()
+        server.requests.clear()
         other = ["--questionnaires", str(stored / "r"), "--ledger", str(stored / "b"), "--batch"]
         monkeypatch.setattr("time.sleep", lambda seconds: None)
         out.rename(tmp_path / "first.parquet")
         assert main([*command[:-4], *other, "--max-calls", "13", "--prices", "1,2"]) == 0
         # The first call of each kind is not batched.
-        assert len(server.asked) == 2 and len(server.batches) == 1
+        assert len(server.requests) == 2 and len(server.batches) == 1
         assert [row["score"] for row in read_verdicts(out)] == [0.0, 0.0, None]

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
-from support.votes import scores
+from support.votes import to_dict
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark import build, options
@@ -72,9 +72,9 @@ def test_counts_votes_of_the_best_three_annotators(tmp_path, suffix):
     kappa, reference = annotators["zoe"].reasons[0], annotators["zoe"].reasons[-1]
     assert "with ann is below 0.41" in kappa and "0.0% of the reference images" in reference
     # joe's vote on the GLIDE image does not count, as his kappa is only the fourth best.
-    assert scores(built, "glide_hbpp") == {"A cat.": 0.0, "A dog.": None}
-    assert scores(built, "sdxl_hbpp") == {"A cat.": 2.0, "A dog.": -1.0}
-    assert scores(built, "mean_hbpp") == {"A cat.": 1.0, "A dog.": None}
+    assert to_dict(built, "glide_hbpp") == {"A cat.": 0.0, "A dog.": None}
+    assert to_dict(built, "sdxl_hbpp") == {"A cat.": 2.0, "A dog.": -1.0}
+    assert to_dict(built, "mean_hbpp") == {"A cat.": 1.0, "A dog.": None}
     assert built.generation.labels == {2: 3, 1: 0, 0: 3, -1: 3}
     assert (len(built.generation.table.value), built.generation.counted.size) == (35, 9)
     assert built.generation.trust.agreement.figures["Fleiss' kappa"][0] == 1.0
@@ -112,7 +112,7 @@ def test_annotator_filtering_of_a_worked_example(tmp_path):
     from pqpp_metrics.functional import hbpp
 
     ids, values = hbpp(counted, [f"p{image // 4}" for image in range(120)])
-    assert scores(built, "sdxl_hbpp") == pytest.approx(dict(zip(ids, values, strict=True)))
+    assert to_dict(built, "sdxl_hbpp") == pytest.approx(dict(zip(ids, values, strict=True)))
 
 
 def test_scores_retrieval_runs(tmp_path):
@@ -126,15 +126,15 @@ def test_scores_retrieval_runs(tmp_path):
     built = build_benchmark(runs=path, relevance=relevance)
     # Null without votes or results, 0 without a relevant image.
     others = {"A cow.": None, "A hen.": None}
-    assert scores(built, "clip_rr") == {"A cat.": 0.5, "A dog.": 0.0, **others}
-    assert scores(built, "clip_p10") == {"A cat.": 0.2, "A dog.": 0.0, **others}
-    assert scores(built, "blip2_rr") == {"A cat.": 1.0, "A dog.": None, **others}
-    assert scores(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **others}
+    assert to_dict(built, "clip_rr") == {"A cat.": 0.5, "A dog.": 0.0, **others}
+    assert to_dict(built, "clip_p10") == {"A cat.": 0.2, "A dog.": 0.0, **others}
+    assert to_dict(built, "blip2_rr") == {"A cat.": 1.0, "A dog.": None, **others}
+    assert to_dict(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **others}
     strict = BuildOptions(min_relevant_votes=2, k=3)
-    assert scores(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
+    assert to_dict(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
     tied = [("A cat.", "clip", "i1", 1e17), *(("A dog.", "clip", i, 1e17) for i in ("i8", "i9"))]
     path = write(tmp_path / "tied.csv", tied, ["prompt", "model", "image", "score"])
-    assert scores(build_benchmark(runs=path, relevance=relevance), "clip_rr")["A cat."] == 1.0
+    assert to_dict(build_benchmark(runs=path, relevance=relevance), "clip_rr")["A cat."] == 1.0
 
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}

@@ -6,7 +6,7 @@ import random
 
 import pandas as pd
 import pytest
-from support.votes import build, scores
+from support.votes import build, to_dict
 
 from pqpp_datasets.errors import BenchmarkError
 
@@ -68,7 +68,7 @@ def assert_scores(built, expected, measure="rating"):
     """Compare all targets with a frame of prompts and models."""
     for model in expected:
         column = f"{model}_{measure}"
-        computed = pd.Series(scores(built, column), dtype=float).reindex(expected.index)
+        computed = pd.Series(to_dict(built, column), dtype=float).reindex(expected.index)
         pd.testing.assert_series_equal(computed, expected[model], check_names=False, rtol=1e-11)
 
 
@@ -241,7 +241,7 @@ def test_reads_hpd(tmp_path):
     path.write_text(json.dumps([{"prompt": "a", "image_path": ["m/1", "n/2", "o/3"],
                                  "rank": [2, 1, 3]}]))  # fmt: skip
     built = build(path, from_format="hpd", model_pattern="^(.)", prior_wins=1)
-    assert [scores(built, f"{m}_rate")["a"] for m in "mno"] == [0.5, 1.0, 0.0]
+    assert [to_dict(built, f"{m}_rate")["a"] for m in "mno"] == [0.5, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("form", ["column", "buttons", "json"])

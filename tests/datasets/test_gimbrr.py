@@ -35,7 +35,7 @@ def test_reads_prompts(tmp_path):
 
 
 def test_joins_annotations_with_prompts(tmp_path):
-    rows = load(write_gimbrr(tmp_path, place="annotations"), "gimbrr-annotations")
+    rows = load(write_gimbrr(tmp_path, subfolder="annotations"), "gimbrr-annotations")
     assert rows.num_rows == {"dalle2": 2, "midjourney": 1, "sd2.1": 1, "sd1.5": 2}
     assert rows["sd1.5"]["matched"][:] == [True, False]
     assert rows["sd1.5"]["duplicated"][:] == [True, True]

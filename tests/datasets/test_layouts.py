@@ -5,7 +5,7 @@ import re
 
 import pytest
 from openpyxl import Workbook
-from support.votes import build, scores, write
+from support.votes import build, to_dict, write
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.options import BuildOptions
@@ -15,8 +15,8 @@ def test_reads_one_column_per_model(tmp_path):
     lines = ("A,ann,5,1", "A,bob,4,2", "B,ann,3,")
     path = write(tmp_path / "v.csv", *lines, header="prompt,annotator,sdxl,Flux 2")
     built = build(path, models=["sdxl", "Flux 2"], scale="likert5", blank="drop")
-    assert scores(built, "sdxl_rating") == {"A": 4.5, "B": 3.0}
-    assert scores(built, "flux-2_rating") == {"A": 1.5, "B": None}
+    assert to_dict(built, "sdxl_rating") == {"A": 4.5, "B": 3.0}
+    assert to_dict(built, "flux-2_rating") == {"A": 1.5, "B": None}
     assert [t.model for t in built.targets] == ["sdxl", "Flux 2", None]
     assert "1 blank vote left out" in built.notes
     with pytest.raises(BenchmarkError, match=r"v\.csv, row 4: 'Flux 2' is empty; .*`blank` to"):
@@ -46,7 +46,7 @@ def test_reads_model_from_image_name(tmp_path):
     ]
     path = write(tmp_path / "v.csv", *lines, header="prompt,image,annotator,label")
     built = build(path, model_pattern="([^/_]+)_[0-9]", scale="likert5")
-    assert scores(built, "sd-1.5_rating") == {"A": 3.0} and scores(built, "x_rating") == {"A": 5.0}
+    assert to_dict(built, "sd-1.5_rating") == {"A": 3.0} and to_dict(built, "x_rating") == {"A": 5}
     with pytest.raises(BenchmarkError, match=r"row 4: 'image' is 'out/x_0\.png', which `model_pat"):
         build(path, model_pattern="sd", scale="likert5")
     with pytest.raises(BenchmarkError, match="not a regular expression"):

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
-from support.votes import build, scores, write
+from support.votes import build, to_dict, write
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import get_measure
@@ -100,8 +100,8 @@ def test_builds_a_benchmark_of_preferences(tmp_path):
     assert preferences.strength == pytest.approx(fit_by_minorization(wins), abs=1e-9)
     assert preferences.comparisons.tolist() == [6, 7, 3]
     assert preferences.win_share == pytest.approx([4 / 6, 3 / 7, 1 / 3])
-    assert scores(built, "m_rate") == {"A": 0.5, "B": 1.0, "C": 0.5}
-    assert scores(built, "o_rate") == {"A": None, "B": 0.0, "C": 1.0}
+    assert to_dict(built, "m_rate") == {"A": 0.5, "B": 1.0, "C": 0.5}
+    assert to_dict(built, "o_rate") == {"A": None, "B": 0.0, "C": 1.0}
     assert [target.name for target in built.targets] == ["m_rate", "n_rate", "o_rate"]
     assert all("of comparisons won" in get_measure(t.name).about for t in built.targets)
     assert preferences.describe_models()[0].startswith("m: strength 0.")
@@ -141,13 +141,13 @@ def test_choice_may_be_a_model_name(tmp_path):
     sides = build(preferences=write(tmp_path / "s.csv", *by_side, header=HEADER))
     names = build(preferences=write(tmp_path / "n.csv", *by_name, header=HEADER))
     assert names.preferences.strength.tolist() == sides.preferences.strength.tolist()
-    assert scores(names, "m_rate") == scores(sides, "m_rate") == {"A": 0.5, "B": 0.5, "C": 0.0}
+    assert to_dict(names, "m_rate") == to_dict(sides, "m_rate") == {"A": 0.5, "B": 0.5, "C": 0.0}
     path = write(tmp_path / "v.csv", "A,m,n,m,x", "A,n,o,m,x", header=HEADER)
     with pytest.raises(BenchmarkError, match=r"row 3: 'choice' is 'm', expected one of a"):
         build(preferences=path)
     # A word of the scale keeps its meaning if a model has the same name.
     path = write(tmp_path / "v.csv", "A,m,a,a,x", "A,m,a,b,y", "B,m,a,m,x", header=HEADER)
-    assert scores(build(preferences=path), "m_rate") == {"A": 0.5, "B": 1.0}
+    assert to_dict(build(preferences=path), "m_rate") == {"A": 0.5, "B": 1.0}
 
 
 def simulate_votes(seed=0, prompts=60, people=5, bias=None, random_sides=True):
@@ -251,5 +251,5 @@ def test_reads_numeric_choices(tmp_path, scale, column, numbers):
     built = build(preferences=path, scale=scale, columns={"choice": column}, prior_wins=0.5)
     tied = 1.0 if {"0.5", ".5", "tie"}.isdisjoint(numbers) and "2" not in numbers else 0.5
     tied = 0.5 if "-1" in numbers else tied
-    assert scores(built, "m_rate") == {"P0": 1.0, "P1": 0.0, "P2": tied, "P3": 1.0}
+    assert to_dict(built, "m_rate") == {"P0": 1.0, "P1": 0.0, "P2": tied, "P3": 1.0}
     assert any("1 for the first model" in n or "0 for the first" in n for n in built.notes)

@@ -4,7 +4,7 @@ import itertools
 import random
 
 import pytest
-from support.votes import build, scores, write
+from support.votes import build, to_dict, write
 
 from pqpp_datasets.errors import BenchmarkError
 
@@ -33,8 +33,8 @@ def test_converts_rankings_to_preferences(tmp_path, seed):
     pairs = build(preferences=write(tmp_path / "p.csv", *choices, header=header))
     for model in "mnop":
         name = f"{model}_rate"
-        expected = {p: s for p, s in scores(pairs, name).items() if s is not None}
-        assert {p: s for p, s in scores(ranks, name).items() if s is not None} == expected
+        expected = {p: s for p, s in to_dict(pairs, name).items() if s is not None}
+        assert {p: s for p, s in to_dict(ranks, name).items() if s is not None} == expected
     strengths = [
         dict(zip(b.preferences.models, b.preferences.strength.tolist(), strict=True))
         for b in (ranks, pairs)
@@ -52,7 +52,7 @@ def test_reads_one_column_of_ranks_per_model(tmp_path):
         build(rankings=long, prior_wins=0.5),
         build(rankings=wide, prior_wins=0.5, models=("m", "n", "o", "p")),
     ):
-        assert {name: scores(built, name)["A"] for name in expected} == expected
+        assert {name: to_dict(built, name)["A"] for name in expected} == expected
 
 
 @pytest.mark.parametrize(("rows", "fault"), [(501, "501 models"), (201, "201 rows, more than 200")])

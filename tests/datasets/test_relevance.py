@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from datasets import load_dataset
 from support.pqpp_folders import write_v1_0
-from support.relevance import relevance_records, write_relevance
+from support.relevance import make_records, write_relevance
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.restricted_pickle import read_pickle
@@ -62,8 +62,8 @@ def test_sorts_rows_of_v1_0_parquet(tmp_path):
 INVALID_RECORDS = {
     "not a list": {"gt": []},
     "missing key": [{"source": "mscoco", "gt": [], "prompt": ""}],
-    "negative id": relevance_records([{**relevance_records()[0], "gt": [-1]}]),
-    "unknown prompt": relevance_records([{**relevance_records()[1], "prompt": "A blue car."}]),
+    "negative id": make_records([{**make_records()[0], "gt": [-1]}]),
+    "unknown prompt": make_records([{**make_records()[1], "prompt": "A blue car."}]),
 }
 
 
@@ -185,7 +185,7 @@ def test_rejects_pickle_bombs(tmp_path, content):
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])
 def test_rejects_truncated_pickles(tmp_path, keep):
-    path = write_pickle(tmp_path / "cut.pickle", relevance_records())
+    path = write_pickle(tmp_path / "cut.pickle", make_records())
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(BenchmarkError, match=r"cut\.pickle, byte \d+"):
         read_pickle(path)

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import Image, load_dataset
-from support.benchmark_folders import heatmap, richhf_rows, write_richhf
-from support.richhf_records import encode_example, record_of, write_records, write_split
+from support.benchmark_folders import make_heatmap, make_richhf_rows, write_richhf
+from support.richhf_records import encode_example, to_record, write_records, write_split
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import parse_example, read_records
@@ -29,7 +29,7 @@ def test_reads_a_row(tmp_path):
     assert scores == [0.25, 0.5, 0.75, 1.0]
     assert row["token_labels"] == [1, 0]
     assert row["implausibility_map"].mode == "L"
-    expected = np.asarray(open_image(heatmap(1)))
+    expected = np.asarray(open_image(make_heatmap(1)))
     assert np.array_equal(np.asarray(row["implausibility_map"]), expected)
     assert "prompt" not in row
 
@@ -50,10 +50,10 @@ def test_keeps_all_features_of_a_record(tmp_path):
 
 
 def write_changed(folder, change):
-    row = richhf_rows(3)
-    features = parse_example(record_of(row[1]))
+    row = make_richhf_rows(3)
+    features = parse_example(to_record(row[1]))
     change(features)
-    records = [record_of(row[0]), encode_example(features), record_of(row[2])]
+    records = [to_record(row[0]), encode_example(features), to_record(row[2])]
     write_records(folder / "train.tfrecord", records)
     return folder, len(records[0]) + 16
 
@@ -93,7 +93,7 @@ def write_pickapic(folder, images=True):
         "image_1_uid": ["none", "uid-2"],
     }
     if images:
-        rows |= {"jpg_0": [heatmap(21), b"unread"], "jpg_1": [b"unread", heatmap(22)]}
+        rows |= {"jpg_0": [make_heatmap(21), b"unread"], "jpg_1": [b"unread", make_heatmap(22)]}
     pq.write_table(pa.table(rows), folder / "train-00000.parquet", row_group_size=1)
     return folder
 
@@ -105,5 +105,5 @@ def test_joins_prompts_and_images_by_uid(tmp_path):
     assert rows["tokens"][1:3] == [["a", "cat", "alone\n"], ["two", "words"]]
     assert rows["token_labels"][1:3] == [[1, 0], [1, 0, 1]]
     assert rows["labels_match"][:] == [None, False, False, None]  # flagged, not dropped
-    assert np.array_equal(np.asarray(rows[2]["image"]), np.asarray(open_image(heatmap(22))))
+    assert np.array_equal(np.asarray(rows[2]["image"]), np.asarray(open_image(make_heatmap(22))))
     assert rows[0]["image"] is None

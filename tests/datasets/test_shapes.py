@@ -8,7 +8,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from support.votes import build, scores, write
+from support.votes import build, to_dict, write
 
 from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
@@ -22,7 +22,7 @@ ROWS = pd.DataFrame(
 
 def assert_scores(built, column, expected):
     """Compare a target with a series by prompt."""
-    computed = pd.Series(scores(built, column)).sort_index()
+    computed = pd.Series(to_dict(built, column)).sort_index()
     pd.testing.assert_series_equal(computed, expected.sort_index(), check_names=False)
 
 

@@ -94,11 +94,11 @@ def test_flags_only_simulated_annotators_in_tia2(real_data, task):
     planted = load_script("planted_voters", "benchmarks")
     votes = planted.read_tia2(real_data, task)
     for kind in planted.KINDS:
-        rates = planted.rates(votes, kind, 5)
+        rates = planted.compute_rates(votes, kind, 5)
         assert rates.flagged == 1 and rates.honest == 0
     large_crowd = planted.deal_votes(votes, 200, seed=0)
     for kind in planted.KINDS:
-        rates = planted.rates(large_crowd, kind, 10, size=200)
+        rates = planted.compute_rates(large_crowd, kind, 10, size=200)
         assert rates.flagged >= 0.9 and rates.honest <= 0.05
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from support.votes import build, scores, write
+from support.votes import build, to_dict, write
 
 from pqpp_datasets.errors import BenchmarkError
 
@@ -101,7 +101,7 @@ def test_aggregation_matches_numpy_and_scipy(tmp_path, aggregate):
         "positive": lambda: np.nanmean(np.where(np.isnan(matrix), np.nan, matrix >= 4), axis=1),
     }[aggregate]()
     measure = {"mos": "score", "positive": "rate"}.get(aggregate, "rating")
-    computed = scores(built, f"m_{measure}")
+    computed = to_dict(built, f"m_{measure}")
     assert computed == pytest.approx(average_by_prompt(expected), abs=1e-9)
     assert len(computed) == 40
 
@@ -113,7 +113,7 @@ def test_mos_excludes_constant_annotators(tmp_path):
     built = build(write(tmp_path / "v.csv", *lines), scale="likert5", aggregate="mos")
     others = np.delete(matrix, 2, axis=1)
     z = np.nanmean(stats.zscore(others, ddof=1, nan_policy="omit"), axis=1)
-    assert scores(built, "m_score") == pytest.approx(average_by_prompt(z), abs=1e-9)
+    assert to_dict(built, "m_score") == pytest.approx(average_by_prompt(z), abs=1e-9)
     assert "the MOS omits 121 votes of annotators who always gave the same vote" in built.notes
     path = write(tmp_path / "v.csv", "p,i,m,a,1", "q,i,m,a,1", "p,i,m,b,3")
     with pytest.raises(BenchmarkError, match="each annotator gave only one label"):
@@ -138,7 +138,7 @@ def test_reads_one_column_per_annotator(tmp_path):
     with pytest.raises(BenchmarkError, match=r"row 4: 'r2' is empty; .* `blank` to drop"):
         build(path, **options)
     built = build(path, **options, blank="drop")
-    assert scores(built, "sd-2.1_rate") == {"A": 0.5, "B": 0.0}
+    assert to_dict(built, "sd-2.1_rate") == {"A": 0.5, "B": 0.0}
     assert built.notes[1:] == (
         "1 blank vote left out",
         "4 votes marked as missing (-1) left out",
@@ -178,12 +178,12 @@ def test_reads_lists_of_votes(tmp_path):
     with pytest.raises(BenchmarkError, match=r"v\.json, record 1: 'label' is empty"):
         build(path, scale="likert5")
     built = build(path, scale="likert5", blank="drop")
-    assert scores(built, "m_rating") == {"A": 3.0}
+    assert to_dict(built, "m_rating") == {"A": 3.0}
     assert "annotators: the positions 1, 2, 3 in the lists of label are" in built.notes[1]
     path.write_text('{"7": {"prompt": "A", "label": {"flux": [5, 4], "SD 3": [1, 1]}}}')
     built = build(path, scale="likert5", columns={"prompt_id": "key"})
-    assert scores(built, "flux_rating") == {"A": 4.5} and scores(built, "sd-3_rating") == {"A": 1}
-    assert scores(built, "prompt_id") == {"A": "7"}
+    assert to_dict(built, "flux_rating") == {"A": 4.5} and to_dict(built, "sd-3_rating") == {"A": 1}
+    assert to_dict(built, "prompt_id") == {"A": "7"}
     rows = [{"annotator": "ann", "label": 5}, {"annotator": "bob", "label": 2}]
     rows = [{"prompt": "A", "model": "m", "image": "i", "label": rows}]
     (tmp_path / "v.jsonl").write_text(json.dumps(rows[0]) + "\n")
@@ -196,7 +196,7 @@ def test_reads_scores_of_images(tmp_path):
     with pytest.raises(BenchmarkError, match=r"set `scale` to LOW\.\.HIGH"):
         build(path, columns={"score": "mos"})
     built = build(path, columns={"score": "mos"}, scale="1..5")
-    assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
+    assert to_dict(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
     assert built.reliability_summaries == []  # there are no votes
 
 
@@ -237,15 +237,16 @@ def test_genai_columns_and_lists_give_same_scores(real_data):
     built = build(path, **wide)
     for model in ("DALLE_3", "SDXL_2_1"):
         expected = votes[table["model"] == model].groupby(table["prompt"]).mean().to_dict()
-        assert scores(built, f"{model.lower()}_rating") == pytest.approx(expected, abs=1e-9)
-    assert scores(built, "prompt_id") == dict(zip(table["prompt"], table["prompt_id"], strict=True))
+        assert to_dict(built, f"{model.lower()}_rating") == pytest.approx(expected, abs=1e-9)
+    prompt_ids = dict(zip(table["prompt"], table["prompt_id"], strict=True))
+    assert to_dict(built, "prompt_id") == prompt_ids
     lists = build(
         real_data / "genai/genai_image.json",
         columns={"prompt_id": "id", "label": "models"},
         scale="likert5",
         missing=["41", "33"],
     )
-    assert scores(lists, "mean_rating") == scores(built, "mean_rating")
+    assert to_dict(lists, "mean_rating") == to_dict(built, "mean_rating")
 
 
 def test_reads_trec_runs_and_qrels(tmp_path):
@@ -255,16 +256,16 @@ def test_reads_trec_runs_and_qrels(tmp_path):
     (tmp_path / "q.qrels").write_text("01 0 y 2\n01 0 x 0\n2 0 z -2\n")
     options = {"relevance": tmp_path / "q.qrels", "prompts": str(prompts), "k": 2}
     built = build(runs=tmp_path / "clip.trec", **options)
-    assert scores(built, "clip_rr") == {"A": 0.5, "B": 0.0}
-    assert scores(built, "clip_p2") == {"A": 0.5, "B": 0.0}
-    assert scores(built, "prompt_id") == {"A": "01", "B": "2"}
+    assert to_dict(built, "clip_rr") == {"A": 0.5, "B": 0.0}
+    assert to_dict(built, "clip_p2") == {"A": 0.5, "B": 0.0}
+    assert to_dict(built, "prompt_id") == {"A": "01", "B": "2"}
     renamed = build(runs={"CLIP 2": tmp_path / "clip.trec"}, **options)
-    assert scores(renamed, "clip-2_rr") == scores(built, "clip_rr")
+    assert to_dict(renamed, "clip-2_rr") == to_dict(built, "clip_rr")
     rows = [f"{q},{d},{s},clip" for q, _, d, _, s, _ in map(str.split, run)]
     table = write(tmp_path / "r.csv", *rows, header="prompt_id,image,score,model")
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
-    assert scores(tables, "clip_rr") == scores(built, "clip_rr")
+    assert to_dict(tables, "clip_rr") == to_dict(built, "clip_rr")
     with pytest.raises(BenchmarkError, match="TREC file contains no prompts"):
         build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
     (tmp_path / "q.qrels").write_text("01 0 y\n")
@@ -277,7 +278,7 @@ def test_repeated_votes_follow_the_option(tmp_path):
     with pytest.raises(BenchmarkError, match=r"row 4: .* is also in row 2; .* `repeats` to first"):
         build(path, scale="likert5")
     ratings = {
-        rule: scores(build(path, scale="likert5", repeats=rule), "m_rating")["A"]
+        rule: to_dict(build(path, scale="likert5", repeats=rule), "m_rating")["A"]
         for rule in ("first", "last", "mean")
     }
     assert ratings == {"first": 3.0, "last": 4.0, "mean": 3.5}
@@ -308,7 +309,7 @@ def test_merges_equivalent_prompts(tmp_path, name):
     pd.DataFrame(rows, columns=HEADER.split(",")).to_csv(path, index=False)
     built = build(path, scale="likert5")
     texts = [min(text.format(n=n) for text in SPELLINGS[name]) for n in range(60)]
-    assert scores(built, "m_rating") == dict.fromkeys(texts, 3.0)
+    assert to_dict(built, "m_rating") == dict.fromkeys(texts, 3.0)
     assert sum("60 prompts" in note for note in built.notes) == 1
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 from support.draw import COMMAND
-from support.processes import lives
+from support.processes import is_running
 
 from pqpp_backbones.chat.chat import Budget
 from pqpp_backbones.errors import ModelError, ServiceError
@@ -55,10 +55,10 @@ def read_files(folder):
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):
     pytest.importorskip("diffusers")
-    from support.tiny_rahf import diffusion_xl
+    from support.tiny_rahf import make_diffusion_xl
 
     folder = tmp_path_factory.mktemp("pipeline") / "tiny-xl"
-    diffusion_xl().save_pretrained(folder)
+    make_diffusion_xl().save_pretrained(folder)
     return folder
 
 
@@ -217,9 +217,9 @@ def test_killed_jobs_leave_no_child_processes(signal_number, tmp_path):
         process.send_signal(signal_number)
         process.wait(300)
     process_ids = [int(path.stem) for path in tmp_path.glob("*.pid")]
-    while any(map(lives, process_ids)) and time.monotonic() < deadline:
+    while any(map(is_running, process_ids)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(process_ids) == 2 and not any(map(lives, process_ids))
+    assert len(process_ids) == 2 and not any(map(is_running, process_ids))
     assert all(process.stderr.read().count(b"\n") <= 1 for process in processes)
     assert not list((tmp_path / "made").rglob("*.png"))
 
@@ -273,9 +273,9 @@ def test_options_match_diffusers_and_are_recorded(pipeline, tmp_path):
 
 def test_loads_sd3_without_third_text_encoder(tmp_path):
     pytest.importorskip("diffusers")
-    from support.tiny_rahf import diffusion_3
+    from support.tiny_rahf import make_diffusion_3
 
-    pipe = diffusion_3()
+    pipe = make_diffusion_3()
     pipe.save_pretrained(tmp_path / "whole")
     pipe.register_modules(text_encoder_3=None, tokenizer_3=None)
     pipe.save_pretrained(tmp_path / "without")
@@ -314,9 +314,9 @@ def test_lora_scale_controls_its_effect(pipeline, tmp_path):
 
 def test_loads_other_pipeline_classes_if_they_accept_prompts(tmp_path):
     diffusers = pytest.importorskip("diffusers")
-    from support.tiny_rahf import diffusion
+    from support.tiny_rahf import make_diffusion
 
-    parts = {**diffusion().components, "requires_safety_checker": False}
+    parts = {**make_diffusion().components, "requires_safety_checker": False}
     del parts["image_encoder"]
     diffusers.SemanticStableDiffusionPipeline(**parts).save_pretrained(tmp_path / "own")
     generator = make_generator(tmp_path / "own")  # unknown to `AutoPipelineForText2Image`

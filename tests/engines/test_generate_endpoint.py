@@ -52,11 +52,11 @@ def read_metadata(folder, name):
 
 def test_sends_seed_and_records_metadata(server, tmp_path):
     summary = generate(connect(server, height=64, width=32), PROMPTS, tmp_path, 2)
-    assert summary.made == 6 and len(server.asked) == 6
-    body, seed = server.asked[1], derive_seed("p-0", "flux", 1) % 2**31
+    assert summary.made == 6 and len(server.requests) == 6
+    body, seed = server.requests[1], derive_seed("p-0", "flux", 1) % 2**31
     assert body == {"model": "some/Flux", "n": 1, "response_format": "b64_json", "size": "32x64",
                     "prompt": PROMPTS[0]["prompt"], "seed": seed}  # fmt: skip
-    assert server.keys == [f"Bearer {SECRET}"] * 6
+    assert server.authorizations == [f"Bearer {SECRET}"] * 6
     metadata = read_metadata(tmp_path, "p-0/flux_1.png")
     image = (tmp_path / "images/p-0/flux_1.png").read_bytes()
     files = image, draw_image(body["seed"])
@@ -67,7 +67,7 @@ def test_sends_seed_and_records_metadata(server, tmp_path):
     assert metadata["sha256"] == hashlib.sha256(image).hexdigest()
     assert SECRET not in json.dumps(metadata)
     assert generate(connect(server, height=64, width=32), PROMPTS, tmp_path, 2).skipped == 6
-    assert len(server.asked) == 6
+    assert len(server.requests) == 6
 
 
 def test_reply_without_image_is_paid_and_refused(server, tmp_path):
@@ -80,7 +80,7 @@ def test_reply_without_image_is_paid_and_refused(server, tmp_path):
     server.answer = lambda body: next(replies)
     rows = [{"prompt_id": f"p-{n}", "prompt": "a cat"} for n in range(8)]
     summary = generate(connect(server, budget=budget), rows, tmp_path, 1)
-    assert (summary.made, summary.refused, len(server.asked)) == (2, 6, 8)
+    assert (summary.made, summary.refused, len(server.requests)) == (2, 6, 8)
     assert "the reply is a URL instead of the requested b64_json" in summary.last_refusal
     assert budget.ledger.spent == pytest.approx(0.32)
 
@@ -103,13 +103,13 @@ def test_error_is_one_line_without_the_key(server, tmp_path, status, caplog):
     message = str(caught.value)
     assert f"status {status}, refused Bearer ***" in message and "\n" not in message
     assert SECRET not in message + caplog.text + repr(vars(connect(server)))
-    assert len(server.asked) == 1 and not list(tmp_path.rglob("*.png"))
+    assert len(server.requests) == 1 and not list(tmp_path.rglob("*.png"))
 
 
 def test_omits_parameters_that_endpoint_refuses(server, tmp_path):
     server.faults = [(400, "Unknown parameter: 'response_format'."), (422, "extra field: seed")]
     generate(connect(server), PROMPTS[:2], tmp_path, 1)
-    assert [("seed" in one, "response_format" in one) for one in server.asked] == [
+    assert [("seed" in one, "response_format" in one) for one in server.requests] == [
         (True, True), (True, False), (False, False), (False, False)]  # fmt: skip
     assert read_metadata(tmp_path, "p-1/flux_0.png")["seed"] is None
 
@@ -127,10 +127,10 @@ def test_limits_calls_and_cost(server, tmp_path):
     budget = Budget(max_calls=4, price_call=0.04)
     with pytest.raises(ServiceError):
         generate(connect(server, budget=budget), PROMPTS, tmp_path, 1)
-    assert len(server.asked) == 4 and budget.ledger.spent == pytest.approx(0.08)
+    assert len(server.requests) == 4 and budget.ledger.spent == pytest.approx(0.08)
     assert len(list(tmp_path.rglob("*.png"))) == 2
     budget = Budget(max_cost=0.1, price_call=0.04)
     with pytest.raises(ServiceError, match=r"0\.12"):
         generate(connect(server, budget=budget), PROMPTS, tmp_path / "two", 1)
-    assert len(server.asked) == 4  # nothing was requested
+    assert len(server.requests) == 4  # nothing was requested
     assert generate(connect(server, budget=budget), PROMPTS, tmp_path, 1).made == 1

@@ -73,8 +73,8 @@ def test_judges_rewrites_from_endpoint(tmp_path, capsys, monkeypatch):
         words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--chat-url", server.url,
                  "--chat-model", "tiny", "--keep", "kept.jsonl", "--confidence", "0.5"]  # fmt: skip
         assert main(words) == 0
-        assert server.keys[-1] == "Bearer sk-secret-123"
-        assert "4 rewrites" in server.asked[0]["messages"][1]["content"]
+        assert server.authorizations[-1] == "Bearer sk-secret-123"
+        assert "4 rewrites" in server.requests[0]["messages"][1]["content"]
     verdicts = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     assert sorted(one["prompt"] for one in verdicts) == sorted(REWRITES[:3])  # each once
     verdicts = {one["prompt"]: one for one in verdicts}

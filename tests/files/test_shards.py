@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.processes import lives
+from support.processes import is_running
 from support.shard_jobs import double, exit_at_row_4
 
 from pqpp_files.errors import FileError
@@ -134,7 +134,6 @@ def test_errors_in_existing_outputs_are_counted(tmp_path):
 KILLED_PARENT_SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from support.processes import lives
 from support.shard_jobs import WritePidAndSleep
 from pqpp_files.shards import find_shards, run_shards
 if __name__ == "__main__":
@@ -156,6 +155,6 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     process.kill()
     process.wait()
     deadline = time.monotonic() + 300
-    while any(lives(worker.name) for worker in workers):
+    while any(is_running(worker.name) for worker in workers):
         assert time.monotonic() < deadline
         time.sleep(0.02)

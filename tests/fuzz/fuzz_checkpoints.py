@@ -176,7 +176,7 @@ def _copy_from(source: Path) -> Callable[[Path], object]:
 def list_families() -> dict[str, Family]:
     """Return all kinds of folders that the packages load."""
     from support.tiny_models import save_text_encoder
-    from support.tiny_rahf import tiny_feedback
+    from support.tiny_rahf import make_feedback
 
     import pqpp_models
 
@@ -192,7 +192,7 @@ def list_families() -> dict[str, Family]:
             _copy_from(_CHECKPOINTS / "correlation_cnn"), (_predict_rows(_MATRICES),)
         ),
         "encoder": Family(save_text_encoder, (_use_as_encoder,), 3),
-        "rahf": Family(lambda folder: tiny_feedback().save_pretrained(folder), (_use_as_feedback,)),
+        "rahf": Family(lambda folder: make_feedback().save_pretrained(folder), (_use_as_feedback,)),
     }
 
 

@@ -61,7 +61,7 @@ _with_slow_inputs = functools.partial(Writer, prepare=_copy_slow_inputs)
 
 def _assess(version: str) -> None:
     """Assess images by a test's assessor; the real ones load networks, which fails in forks."""
-    from support.made_assessor import Redness
+    from support.redness import Redness
 
     from pqpp_feedback.assess.pictures import find_pictures
     from pqpp_feedback.assess.run import assess
@@ -148,8 +148,8 @@ def write_inputs(room: Path) -> None:
 def _make_slow_inputs() -> Path:
     """Return a folder of inputs that are slow to make, and are copied for each case."""
     from PIL import Image
-    from support.made_assessor import write_images
-    from support.studies import do_all, small_study
+    from support.redness import write_images
+    from support.studies import answer_all, write_study
 
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.store.people import add_person
@@ -162,9 +162,9 @@ def _make_slow_inputs() -> Path:
     for people, version in enumerate(("old", "new"), 1):
         study_folder = folder / f"study_{version}"
         study_folder.mkdir()
-        store = open_store(small_study(study_folder, "rating", prompts=2))
+        store = open_store(write_study(study_folder, "rating", prompts=2))
         for person in range(people):
-            do_all(store, add_person(store, f"p{person}").id)
+            answer_all(store, add_person(store, f"p{person}").id)
         store.close()
     return folder
 

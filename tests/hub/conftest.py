@@ -41,7 +41,7 @@ def plain_worker(_session):
 
 
 @pytest.fixture
-def shared(_session):
+def state(_session):
     """The Hub, emptied and without faults, the process and its settings, and an unused owner."""
     _session.hub.hub.store = Store()
     _session.hub.faults.clear()
@@ -50,34 +50,34 @@ def shared(_session):
 
 
 @pytest.fixture
-def hub(shared):
+def hub(state):
     """The shared Hub, emptied and without faults."""
-    return shared.hub
+    return state.hub
 
 
 @pytest.fixture
-def run_python(shared, tmp_path):
+def run_python(state, tmp_path):
     """Return a function that runs Python and parses its last line as JSON; no token is printed."""
 
     def run(code: str, token: str | None = "hf_tester"):
-        outcome = shared.user.run(code, token, tmp_path)
+        outcome = state.user.run(code, token, tmp_path)
         assert outcome.error is None, outcome.error
         for secret in local_hub.DEFAULT_ACCOUNTS:
-            assert secret not in outcome.said
+            assert secret not in outcome.output
         return json.loads(outcome.stdout.splitlines()[-1])
 
     return run
 
 
 @pytest.fixture
-def pqpp(shared):
+def run_pqpp(state):
     """Return a function that runs the command line against the Hub; no token is printed."""
 
     def run(*arguments: str, fails: bool = False):
-        outcome = shared.user.pqpp(*map(str, arguments))
+        outcome = state.user.pqpp(*map(str, arguments))
         assert outcome.error is None, outcome.error
         assert bool(outcome.value) == fails, outcome.stderr
-        assert not any(secret in outcome.said for secret in local_hub.DEFAULT_ACCOUNTS)
+        assert not any(secret in outcome.output for secret in local_hub.DEFAULT_ACCOUNTS)
         return outcome
 
     return run

@@ -86,32 +86,32 @@ result = digest(load_dataset("{owner}/bench", {config!r}, {more}))
 
 @pytest.mark.daily
 @pytest.mark.parametrize("config", SYNTHETIC)
-def test_synthetic_data(shared, plain_worker, tmp_path, config):
-    check_configuration(shared, plain_worker, config, SYNTHETIC[config](tmp_path / "data"))
+def test_synthetic_data(state, plain_worker, tmp_path, config):
+    check_configuration(state, plain_worker, config, SYNTHETIC[config](tmp_path / "data"))
 
 
 @pytest.mark.realdata
 @pytest.mark.slow
 @pytest.mark.parametrize("config", REAL)
-def test_published_data(shared, plain_worker, real_data, config):
-    check_configuration(shared, plain_worker, config, real_data / REAL[config])
+def test_published_data(state, plain_worker, real_data, config):
+    check_configuration(state, plain_worker, config, real_data / REAL[config])
 
 
-def check_configuration(shared, plain_worker, config: str, data: Path | None):
+def check_configuration(state, plain_worker, config: str, data: Path | None):
     data = data and str(data)
-    code = DIGEST_CODE + LOAD_CODE.format(config=config, data=data, owner=shared.owner)
-    results = get_value(shared.user.run(code))
+    code = DIGEST_CODE + LOAD_CODE.format(config=config, data=data, owner=state.owner)
+    results = get_value(state.user.run(code))
     assert results.pop("untouched")
     cold = results.pop("cold")
     assert cold and set(results) == {"cached", "two processes", "streamed"}
     for mode, digests in results.items():
         assert digests == cold, mode
-    out, target = f"{shared.owner}-out", f"{shared.owner}/bench"
+    out, target = f"{state.owner}-out", f"{state.owner}/bench"
     options = ["--data-dir", data] if data else []
-    assert get_value(shared.user.pqpp("datasets", "export", config, "--output", out, *options)) == 0
-    assert get_value(shared.user.pqpp("datasets", "push", out, target)) == 0
+    assert get_value(state.user.pqpp("datasets", "export", config, "--output", out, *options)) == 0
+    assert get_value(state.user.pqpp("datasets", "push", out, target)) == 0
     for more in ("", "streaming=True"):
-        code = DIGEST_CODE + PULL_CODE.format(owner=shared.owner, config=config, more=more)
+        code = DIGEST_CODE + PULL_CODE.format(owner=state.owner, config=config, more=more)
         assert get_value(plain_worker.run(code)) == cold, json.dumps([more, cold])
 
 

@@ -114,34 +114,34 @@ def _saved(_session):
 
 
 @pytest.fixture(params=[pytest.param("dataset", marks=pytest.mark.daily), "model"])
-def upload(request, shared, _saved):
+def upload(request, state, _saved):
     return UPLOADS[request.param]
 
 
-def read_hashes(shared, upload) -> dict[str, str] | None:
+def read_hashes(state, upload) -> dict[str, str] | None:
     """Return the SHA-256 of every file in the repository; None if it does not exist."""
-    name = f"{shared.owner}/{upload.name}"
-    repository = shared.hub.hub.store.repositories.get((upload.kind, name))
+    name = f"{state.owner}/{upload.name}"
+    repository = state.hub.hub.store.repositories.get((upload.kind, name))
     if repository is None:
         return None
     files = repository.commits[repository.branches["main"]].files
     return {path: entry.sha256 for path, entry in files.items() if path != ".gitattributes"}
 
 
-def get_expected_hashes(shared, upload, *others: str) -> dict[str, str]:
+def get_expected_hashes(state, upload, *others: str) -> dict[str, str]:
     """Return the hashes after a push to a repository that also has the files `others`."""
     digests = {
-        path: hashlib.sha256((shared.folder / file).read_bytes()).hexdigest()
+        path: hashlib.sha256((state.folder / file).read_bytes()).hexdigest()
         for path, file in upload.files.items()
     }
     if upload.listed:
         text = "".join(f"{path}\n" for path in sorted(upload.files))
         digests[upload.listed] = hashlib.sha256(text.encode()).hexdigest()
-    return digests | {path: read_hashes(shared, upload)[path] for path in others}
+    return digests | {path: read_hashes(state, upload)[path] for path in others}
 
 
-def push(shared, upload, *options: str):
-    outcome = shared.user.pqpp(*upload.push, f"{shared.owner}/{upload.name}", *options)
+def push(state, upload, *options: str):
+    outcome = state.user.pqpp(*upload.push, f"{state.owner}/{upload.name}", *options)
     assert outcome.error is None, outcome.error
     assert_no_token(outcome)
     if outcome.value:
@@ -151,47 +151,47 @@ def push(shared, upload, *options: str):
     return outcome
 
 
-def pull(shared, upload):
-    code = f"repository = '{shared.owner}/{upload.name}'\n{upload.pull}"
-    outcome = shared.user.run(code)
+def pull(state, upload):
+    code = f"repository = '{state.owner}/{upload.name}'\n{upload.pull}"
+    outcome = state.user.run(code)
     assert_no_token(outcome)
     return outcome
 
 
 def assert_no_token(outcome):
     for secret in DEFAULT_ACCOUNTS:
-        assert secret not in outcome.said
+        assert secret not in outcome.output
 
 
-def was_requested(shared, pattern: str) -> bool:
-    return any(re.search(pattern, one) for one in shared.hub.requests)
+def was_requested(state, pattern: str) -> bool:
+    return any(re.search(pattern, one) for one in state.hub.requests)
 
 
 @pytest.mark.parametrize("fault", PUSH_FAULTS)
-def test_push_is_atomic(shared, upload, fault):
+def test_push_is_atomic(state, upload, fault):
     pattern, details, message = PUSH_FAULTS[fault]
     paths = [next(iter(upload.files)), "notes.txt", *([upload.older] if upload.older else [])]
-    repository = f"{shared.owner}/{upload.name}"
+    repository = f"{state.owner}/{upload.name}"
     listed = {upload.listed: f"{upload.older}\n"} if upload.listed else {}
     values = {"repository": repository, "kind": upload.kind, "paths": paths, "listed": listed}
-    outcome = shared.user.run(CREATE_CODE.format(**values))
+    outcome = state.user.run(CREATE_CODE.format(**values))
     assert outcome.error is None, outcome.error
-    before = read_hashes(shared, upload)
-    shared.hub.requests.clear()
-    shared.hub.faults.add(on=pattern, **details)
-    outcome = push(shared, upload)
-    after = get_expected_hashes(shared, upload, "notes.txt")
-    if message is None or not was_requested(shared, pattern):
-        assert outcome.value == 0 and read_hashes(shared, upload) == after
+    before = read_hashes(state, upload)
+    state.hub.requests.clear()
+    state.hub.faults.add(on=pattern, **details)
+    outcome = push(state, upload)
+    after = get_expected_hashes(state, upload, "notes.txt")
+    if message is None or not was_requested(state, pattern):
+        assert outcome.value == 0 and read_hashes(state, upload) == after
     else:
         assert outcome.value == 2
         assert any(part in outcome.stderr for part in message.split("|")), outcome.stderr
-        files = read_hashes(shared, upload)
+        files = read_hashes(state, upload)
         assert files == (after if details["kind"] == "lost" else before)
-    shared.hub.faults.clear()
-    assert push(shared, upload).value == 0
-    assert read_hashes(shared, upload) == after
-    assert "nothing to do" in push(shared, upload).stdout
+    state.hub.faults.clear()
+    assert push(state, upload).value == 0
+    assert read_hashes(state, upload) == after
+    assert "nothing to do" in push(state, upload).stdout
 
 
 FILES = "(GET|HEAD) .*/resolve/"
@@ -216,16 +216,16 @@ PULL_FAULTS = {
 
 
 @pytest.mark.parametrize("fault", PULL_FAULTS)
-def test_pull_is_complete_or_fails(shared, _saved, fault):
+def test_pull_is_complete_or_fails(state, _saved, fault):
     upload, (pattern, details, expectation) = UPLOADS["model"], PULL_FAULTS[fault]
-    assert push(shared, upload).value == 0
-    shared.hub.faults.add(on=pattern, **details)
-    shared.user.run(TIMEOUT_CODE.format(0.4 if fault == TIMEOUT else 60))
-    first = pull(shared, upload)
-    shared.user.run(TIMEOUT_CODE.format(60))
-    assert was_requested(shared, pattern)
-    shared.hub.faults.clear()
-    second = pull(shared, upload)
+    assert push(state, upload).value == 0
+    state.hub.faults.add(on=pattern, **details)
+    state.user.run(TIMEOUT_CODE.format(0.4 if fault == TIMEOUT else 60))
+    first = pull(state, upload)
+    state.user.run(TIMEOUT_CODE.format(60))
+    assert was_requested(state, pattern)
+    state.hub.faults.clear()
+    second = pull(state, upload)
     assert second.error is None and second.value, (first.error, second.error)
     if expectation == FAILS:
         assert first.error is not None

@@ -64,9 +64,9 @@ def unreachable(monkeypatch):
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
 
 
-def push_and_run(shared, folder, name, code):
+def push_and_run(state, folder, name, code):
     """Push a folder to a repository, and run code that loads it."""
-    return shared.user.run((PUSH_CODE + code).format(f"{shared.owner}/{name}", str(folder)))
+    return state.user.run((PUSH_CODE + code).format(f"{state.owner}/{name}", str(folder)))
 
 
 def test_reachable_host(monkeypatch):
@@ -121,7 +121,7 @@ def test_download_error_names_the_local_folder(monkeypatch, tmp_path, cache, end
     assert "PQPP_DATA_DIR" in message and "data_dir=" in message and "\n" not in message
 
 
-def test_repository_is_checked_before_the_model(shared, tmp_path):
+def test_repository_is_checked_before_the_model(state, tmp_path):
     """Downloaded repositories are checked like local folders."""
     pytest.importorskip("torch", reason="encoders need torch")
     from support.tiny_models import save_text_encoder
@@ -131,7 +131,7 @@ def test_repository_is_checked_before_the_model(shared, tmp_path):
 
     def load(name, **fields):
         (folder / "config.json").write_text(json.dumps(config | fields))
-        return push_and_run(shared, folder, name, LOAD_ENCODER_CODE)
+        return push_and_run(state, folder, name, LOAD_ENCODER_CODE)
 
     assert load("sound").value == [2, 57]
     error = load("layers", num_hidden_layers=10**7).error.splitlines()[-1]
@@ -140,12 +140,12 @@ def test_repository_is_checked_before_the_model(shared, tmp_path):
     assert "ModelError" in error and "needs custom code" in error
 
 
-def test_from_pretrained_checks_a_repository(shared, tmp_path):
+def test_from_pretrained_checks_a_repository(state, tmp_path):
     pytest.importorskip("torch", reason="the model needs torch")
     checkpoint = Path(__file__).parents[1] / "models/checkpoints/bert"
     folder = shutil.copytree(checkpoint, tmp_path / "bert")
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "other/base"}')
-    outcome = push_and_run(shared, folder, "bert", LOAD_BERT_CODE)
+    outcome = push_and_run(state, folder, "bert", LOAD_BERT_CODE)
     assert "ModelError" in outcome.error and "belongs to an adapter; merge" in outcome.error
 
 

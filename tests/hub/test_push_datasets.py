@@ -59,7 +59,7 @@ def remove_exported(folder, name):
     mark.write_text("".join(f"{n}\n" for n in mark.read_text().splitlines() if n != name))
 
 
-def test_modified_folder_is_not_pushed(folder, push, shared):
+def test_modified_folder_is_not_pushed(folder, push, state):
     push(folder)
     shard = folder / "data/sample/test-00000-of-00001.parquet"
     data = shard.read_bytes()
@@ -74,7 +74,7 @@ def test_modified_folder_is_not_pushed(folder, push, shared):
     shard.with_name("test-00001-of-00002.parquet").unlink()
     (folder / "NOTES.md").write_text("mine")  # is not pushed
     assert push(folder)["commit"] is None
-    repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
+    repository = state.hub.hub.store.repositories["dataset", "tester/bench"]
     files = repository.commits[repository.branches["main"]].files
     assert "data/sample/test-00000-of-00001.parquet" in files and "NOTES.md" not in files
 
@@ -94,16 +94,16 @@ FOREIGN = ("data/train-00000-of-00001.parquet", "data/mine/train-00000-of-00001.
 
 
 @pytest.mark.parametrize("listed", [None, "", "/etc/passwd\n../x\nREADME.md\n\x00\xff\n"])
-def test_foreign_files_in_the_repository_are_kept(folder, push, shared, listed):
+def test_foreign_files_in_the_repository_are_kept(folder, push, state, listed):
     code = "from huggingface_hub import CommitOperationAdd, HfApi\napi = HfApi()\n"
     code += "api.create_repo('tester/bench', repo_type='dataset')\n"
     texts = {**dict.fromkeys(FOREIGN, "mine"), **({} if listed is None else {MARK: listed})}
     code += f"files = [CommitOperationAdd(k, v.encode('latin-1')) for k, v in {texts!r}.items()]\n"
     code += "api.create_commit('tester/bench', files, commit_message='x', repo_type='dataset')"
-    assert shared.user.run(code).error is None
+    assert state.user.run(code).error is None
     assert push(folder)["removed"] == []
     # The next push, which finds pqpp's list of files, keeps them too.
     remove_exported(folder, "eval.yaml")
     assert push(folder)["removed"] == ["eval.yaml"]
-    repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
+    repository = state.hub.hub.store.repositories["dataset", "tester/bench"]
     assert set(FOREIGN) <= set(repository.commits[repository.branches["main"]].files)

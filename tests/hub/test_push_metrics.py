@@ -15,26 +15,26 @@ result = metric.compute(predictions=[[0.9, 0.8, 0.7]], references=[[0, 2, 1]])["
 
 
 @pytest.fixture
-def push(pqpp):
-    return partial(pqpp, "metrics", "push")
+def push(run_pqpp):
+    return partial(run_pqpp, "metrics", "push")
 
 
-def list_spaces(shared) -> dict[str, object]:
+def list_spaces(state) -> dict[str, object]:
     return {
         name: repository
-        for (kind, name), repository in shared.hub.hub.store.repositories.items()
+        for (kind, name), repository in state.hub.hub.store.repositories.items()
         if kind == "space"
     }
 
 
-def test_pushed_space_works_in_evaluate_and_gradio(shared, push, run_python):
-    push("ndcg", shared.owner, "--private")
-    name = f"{shared.owner}/ndcg"
-    (space,) = list_spaces(shared).values()
+def test_pushed_space_works_in_evaluate_and_gradio(state, push, run_python):
+    push("ndcg", state.owner, "--private")
+    name = f"{state.owner}/ndcg"
+    (space,) = list_spaces(state).values()
     assert space.private and space.sdk == "gradio" and len(space.commits) == 2
     code = COMPUTE_CODE.format(name=name, how="{}")
-    assert "Couldn't find" in shared.user.run(code, token="hf_other").error
-    assert shared.user.run(code).value == pytest.approx(0.6696718)
+    assert "Couldn't find" in state.user.run(code, token="hf_other").error
+    assert state.user.run(code).value == pytest.approx(0.6696718)
     page = run_python(
         "import json, pathlib\n"
         "from huggingface_hub import snapshot_download\n"
@@ -50,14 +50,14 @@ def test_pushed_space_works_in_evaluate_and_gradio(shared, push, run_python):
     assert page["ndcg"] == pytest.approx(0.6696718)
 
 
-def test_pushes_several_or_all_metrics(shared, push):
-    push("ndcg", "hbpp", shared.owner)
-    assert set(list_spaces(shared)) == {f"{shared.owner}/ndcg", f"{shared.owner}/hbpp"}
-    assert push("all", shared.owner, "--dry-run").stdout.count("would create") == (
+def test_pushes_several_or_all_metrics(state, push):
+    push("ndcg", "hbpp", state.owner)
+    assert set(list_spaces(state)) == {f"{state.owner}/ndcg", f"{state.owner}/hbpp"}
+    assert push("all", state.owner, "--dry-run").stdout.count("would create") == (
         len(list_metrics()) - 2
     )
-    push("all", shared.owner)
-    assert set(list_spaces(shared)) == {f"{shared.owner}/{name}" for name in list_metrics()}
-    for name, space in list_spaces(shared).items():
+    push("all", state.owner)
+    assert set(list_spaces(state)) == {f"{state.owner}/{name}" for name in list_metrics()}
+    for name, space in list_spaces(state).items():
         files = space.commits[space.branches["main"]].files
         assert {f"{name.split('/')[1]}.py", *FILES[1:]} <= set(files) and len(files) == 5

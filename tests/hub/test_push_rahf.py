@@ -29,13 +29,13 @@ LOADERS = {
 
 
 @pytest.fixture
-def run(shared, tmp_path):
+def run(state, tmp_path):
     """Return a function that runs Python and returns its `result`; no token is printed."""
 
     def run_code(code, token="hf_tester"):
         tests = str(local_hub.__file__).rsplit("/support/", 1)[0]
         setup = f"import sys\nsys.path.insert(0, {tests!r})\n"
-        outcome = shared.user.run(setup + CALL_CODE + code, token, tmp_path)
+        outcome = state.user.run(setup + CALL_CODE + code, token, tmp_path)
         assert outcome.error is None, outcome.error
         for secret in (*local_hub.DEFAULT_ACCOUNTS, "hf_secret"):
             # The debug log, which contains requests, is not checked.
@@ -46,8 +46,8 @@ def run(shared, tmp_path):
 
 
 @pytest.mark.parametrize("token", ["hf_secret\n", "hf_secret\u00e9", "hf_secret\r\nX: y"])
-def test_malformed_token_is_never_printed(run, shared, token):
-    load = f"result = call(load, '{shared.owner}/none', token={token!r})"
+def test_malformed_token_is_never_printed(run, state, token):
+    load = f"result = call(load, '{state.owner}/none', token={token!r})"
     kind, text = run(f"{LOADERS['RAHF']}\n{load}")
     assert kind == "ModelError" and "access token, which is malformed" in text
 
@@ -64,8 +64,8 @@ def test_malformed_token_is_never_printed(run, shared, token):
         ("hf_tester", "does not exist or is private"),
     ],
 )
-def test_load_errors_give_the_hubs_reason(run, shared, loader, token, reason):
-    load = f"result = call(load, '{shared.owner}/none')"
+def test_load_errors_give_the_hubs_reason(run, state, loader, token, reason):
+    load = f"result = call(load, '{state.owner}/none')"
     kind, text = run(f"{LOADERS[loader]}\n{load}", token)
     assert kind == "ModelError" and "\n" not in text
     assert reason in text and "valid model identifier" not in text

@@ -11,58 +11,58 @@ FILES = ["README.md", "app.py", "requirements.txt"]
 
 
 @pytest.fixture
-def push(pqpp):
-    return partial(pqpp, "models", "push")
+def push(run_pqpp):
+    return partial(run_pqpp, "models", "push")
 
 
-def repositories(shared):
-    return shared.hub.hub.store.repositories
+def repositories(state):
+    return state.hub.hub.store.repositories
 
 
-def read_file(shared, repository, name):
+def read_file(state, repository, name):
     commit = repository.commits[repository.branches["main"]]
-    return shared.hub.hub.store.text(commit, name)
+    return state.hub.hub.store.read_text(commit, name)
 
 
-def test_pushes_page_of_shipped_predictor(shared, push):
-    name = f"{shared.owner}/demo"
+def test_pushes_page_of_shipped_predictor(state, push):
+    name = f"{state.owner}/demo"
     dry_run = push("--space", name, "--dry-run")
     expected = [f"would create the repository {name}", *(f"would add {file}" for file in FILES)]
     assert dry_run.stdout.splitlines() == [*expected, "dry run: nothing was written"]
-    assert not repositories(shared)
+    assert not repositories(state)
     lines = push("--space", name, "--private").stdout.splitlines()
     assert lines[-1].startswith("commit ") and lines[-1].endswith(f"/spaces/{name}")
-    space = repositories(shared)["space", name]
+    space = repositories(state)["space", name]
     assert space.private and space.sdk == "gradio"
-    front = yaml.safe_load(read_file(shared, space, "README.md").split("---\n")[1])
+    front = yaml.safe_load(read_file(state, space, "README.md").split("---\n")[1])
     assert front["sdk"] == "gradio" and front["sdk_version"] == SDK_VERSION
     assert front["app_file"] == "app.py" and front["python_version"] == "3.11"
     assert len(front["short_description"]) <= 60 and "models" not in front
     app = 'from pqpp_models.demo import serve_demo\n\nserve_demo("static")\n'
-    assert read_file(shared, space, "app.py") == app
-    assert read_file(shared, space, "requirements.txt").startswith("pqpp==")
+    assert read_file(state, space, "app.py") == app
+    assert read_file(state, space, "requirements.txt").startswith("pqpp==")
     lines = push("--space", name).stdout.splitlines()
     assert lines[-1] == f"nothing to do: {name} has these files already"
 
 
-def test_pushes_model_with_its_page(shared, push):
+def test_pushes_model_with_its_page(state, push):
     from pqpp_models.text.ridge.fitting import fit
 
     prompts = [f"{number} red cats on a table {'x' * (number % 7)}" for number in range(60)]
     fitted = fit(prompts, [[0.1 + number % 7 / 10] for number in range(60)], ["flux_rate"])
-    folder = fitted.save_pretrained(shared.folder / "own")
-    model, name = f"{shared.owner}/model", f"{shared.owner}/page"
+    folder = fitted.save_pretrained(state.folder / "own")
+    model, name = f"{state.owner}/model", f"{state.owner}/page"
     outcome = push(str(folder), "--space", name, fails=True)
     assert outcome.value == 2 and f"push {folder} OWNER/REPOSITORY --space {name}" in outcome.stderr
     assert push(str(folder), model, "--space", name, "--dry-run").stdout.count("would create") == 2
-    assert not repositories(shared)
+    assert not repositories(state)
     push(str(folder), model, "--space", name)
-    assert set(repositories(shared)) == {("model", model), ("space", name)}
-    space = repositories(shared)["space", name]
-    assert f'serve_demo("{model}")' in read_file(shared, space, "app.py")
-    front = yaml.safe_load(read_file(shared, space, "README.md").split("---\n")[1])
+    assert set(repositories(state)) == {("model", model), ("space", name)}
+    space = repositories(state)["space", name]
+    assert f'serve_demo("{model}")' in read_file(state, space, "app.py")
+    front = yaml.safe_load(read_file(state, space, "README.md").split("---\n")[1])
     assert front["models"] == [model]
-    push(model, "--space", f"{shared.owner}/later")
+    push(model, "--space", f"{state.owner}/later")
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_pushes_model_with_its_page(shared, push):
         ),
     ],
 )
-def test_rejects_unsuitable_predictors(shared, push, words, message):
-    outcome = push(*(word.format(shared.owner) for word in words), fails=True)
+def test_rejects_unsuitable_predictors(state, push, words, message):
+    outcome = push(*(word.format(state.owner) for word in words), fails=True)
     assert outcome.value == 2 and not outcome.stdout
     (line,) = outcome.stderr.splitlines()
     assert line.startswith("pqpp: error: ") and message in line
-    assert not repositories(shared)
+    assert not repositories(state)

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 
-from support.browser import browser, visitor  # noqa: F401
+from support.browser import browser, make_visitor  # noqa: F401
 
 _folder = tempfile.mkdtemp(prefix="pqpp-metrics-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)

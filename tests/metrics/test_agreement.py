@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support.intervals import students_t_interval
+from support.intervals import compute_t_interval
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
@@ -157,7 +157,7 @@ def test_cohen_interval_equals_reweighting_items_in_sklearn(weights):
     value = kappa(np.ones(60))
     slopes = [60e6 * (kappa(1 + 1e-6 * (np.arange(60) == item)) - value) for item in range(60)]
     result = cohen_kappa(left, right, weights=weights)
-    half_width = students_t_interval(np.array(slopes) / (1 - value**2), 0.9)
+    half_width = compute_t_interval(np.array(slopes) / (1 - value**2), 0.9)
     ends = np.tanh(np.arctanh(value) + np.array([-half_width, half_width]))
     assert result.interval(0.9) == pytest.approx(ends, abs=1e-5)
     assert (result["ci_low"], result["ci_high"]) == result.interval(0.95)
@@ -179,7 +179,7 @@ def test_interval_over_items_equals_adding_an_item_in_the_packages(level):
     krippendorff = pytest.importorskip("krippendorff")
     value = compute(repeated)
     influences = np.array([2001 * (compute(np.vstack([repeated, row])) - value) for row in ratings])
-    half_width = students_t_interval(influences / (1 - value**2), 0.95)
+    half_width = compute_t_interval(influences / (1 - value**2), 0.95)
     result = fleiss_kappa(ratings) if level == "fleiss" else krippendorff_alpha(ratings, level)
     ends = np.tanh(np.arctanh(result.statistic) + np.array([-half_width, half_width]))
     assert result.interval() == pytest.approx(ends, abs=0.01)

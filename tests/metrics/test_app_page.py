@@ -1,7 +1,7 @@
 """The page of a metric in a real browser: it computes its example and is accessible."""
 
 import pytest
-from support.served_page import barriers, serving_page
+from support.served_page import find_barriers, serve_page
 
 pytestmark = pytest.mark.browser
 SERVE = """
@@ -14,16 +14,16 @@ GRADIO_FINDINGS = ('aria-prohibited-attr: <div aria-label="Empty value"',)
 
 
 @pytest.mark.daily
-def test_page_has_no_barriers_and_sends_no_requests(visitor, tmp_path):
+def test_page_has_no_barriers_and_sends_no_requests(make_visitor, tmp_path):
     pytest.importorskip("gradio")
-    with serving_page(SERVE, tmp_path) as served:
-        page = visitor().open(served.url)
+    with serve_page(SERVE, tmp_path) as served:
+        page = make_visitor().open(served.url)
         compute = page.get_by_role("button", name="Compute")
         compute.wait_for()
-        before = [b for b in barriers(page) if not any(known in b for known in GRADIO_FINDINGS)]
+        before = [b for b in find_barriers(page) if not any(one in b for one in GRADIO_FINDINGS)]
         assert not before, "\n".join(before)
         compute.click()
         page.wait_for_selector("#status [role=status]")
-        after = barriers(page)
+        after = find_barriers(page)
         assert not after, "\n".join(after)
-        assert served.asked_outside == []
+        assert served.outside_requests == []

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from support.intervals import students_t_interval
+from support.intervals import compute_t_interval
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import kendall_qpp, pearson_qpp, rmse_qpp, smare, spearman_qpp
@@ -92,7 +92,7 @@ def test_an_interval_is_computed_when_it_is_read(metric):
 def test_pearson_interval_equals_leaving_every_pair_out(n, ties):
     x, y = draw_sample(n, ties)
     left = [scipy.stats.pearsonr(np.delete(x, i), np.delete(y, i)).statistic for i in range(n)]
-    half_width = students_t_interval((n - 1) * np.arctanh(left))
+    half_width = compute_t_interval((n - 1) * np.arctanh(left))
     result = pearson_qpp(x, y)
     z = math.atanh(result["pearson_qpp"])
     assert result["ci_low"] == pytest.approx(math.tanh(z - half_width), abs=1e-9)
@@ -112,7 +112,7 @@ def test_rank_intervals_equal_adding_every_pair_once(metric, reference, ties):
     assert math.atanh(reference(*copies).statistic) == pytest.approx(z, abs=1e-3)
     added = [(np.append(copies[0], x[i]), np.append(copies[1], y[i])) for i in range(12)]
     values = [math.atanh(reference(*pair).statistic) for pair in added]
-    half_width = students_t_interval(np.array(values) * (12 * 400 + 1), 0.9)
+    half_width = compute_t_interval(np.array(values) * (12 * 400 + 1), 0.9)
     assert result["ci_low"] == pytest.approx(math.tanh(z - half_width), abs=2e-3)
     assert result["ci_high"] == pytest.approx(math.tanh(z + half_width), abs=2e-3)
 

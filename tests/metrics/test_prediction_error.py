@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from metrics import oracles
-from support.intervals import students_t_interval
+from support.intervals import compute_t_interval
 
 from pqpp_metrics.functional import pearson_qpp, qpp_report, rmse_qpp, smare
 
@@ -46,7 +46,7 @@ def test_smare_interval_equals_adding_every_pair_once(digits):
     result, copies = smare(x, y, confidence=0.9), (np.tile(x, 400), np.tile(y, 400))
     added = [(np.append(copies[0], x[i]), np.append(copies[1], y[i])) for i in range(12)]
     derivatives = np.array([oracles.smare(*pair) for pair in added]) * (12 * 400 + 1)
-    reach = students_t_interval(derivatives, 0.9)
+    reach = compute_t_interval(derivatives, 0.9)
     assert result["ci_low"] == pytest.approx(result["smare"] - reach, abs=1e-3)
     assert result["ci_high"] == pytest.approx(min(result["smare"] + reach, 0.5), abs=1e-3)
 

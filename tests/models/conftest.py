@@ -28,7 +28,7 @@ COLUMNS = {
 
 
 @pytest.fixture(scope="session")
-def fitted() -> RidgePredictor:
+def ridge() -> RidgePredictor:
     """A ridge predictor fitted to 120 made-up prompts."""
     return fit(*made_up(120), TARGETS)
 

@@ -19,7 +19,7 @@ PROMPTS = ["a red cat", "two dogs on a table", "a man riding a wave on a surfboa
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
+def ridge(tmp_path_factory):
     """The folder of a fitted predictor, and its predictions."""
     prompts = [f"{number} {prompt}" for number, prompt in enumerate(PROMPTS)]
     scores = [[float(len(prompt) % 7)] for prompt in prompts]
@@ -51,8 +51,8 @@ print(pipeline("prompt-performance-prediction")("ein Hund auf dem Sofa")["alignm
     assert result == pytest.approx([*expected, float("nan")], abs=1e-6, nan_ok=True), done.stderr
 
 
-def test_auto_classes_load_fitted_folder(fitted, transformers):
-    folder, expected = fitted
+def test_auto_classes_load_fitted_folder(ridge, transformers):
+    folder, expected = ridge
     config = transformers.AutoConfig.from_pretrained(folder)
     assert (config.targets, config.predictor_type) == (["mean_rating"], "ridge")
     model = transformers.AutoModel.from_pretrained(folder)
@@ -62,16 +62,16 @@ def test_auto_classes_load_fitted_folder(fitted, transformers):
     assert pipe("trees", targets="mean_rating").keys() == {"mean_rating"}
 
 
-def test_round_trip(fitted, transformers, tmp_path):
-    folder, _ = fitted
+def test_round_trip(ridge, transformers, tmp_path):
+    folder, _ = ridge
     transformers.AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "again")
     names = ["config.json", "model.safetensors", "README.md"]
     same, _, _ = filecmp.cmpfiles(folder, tmp_path / "again", names, shallow=False)
     assert same == names
 
 
-def test_auto_model_rejects_other_weights(fitted, transformers, tmp_path):
-    folder = shutil.copytree(fitted[0], tmp_path / "damaged")
+def test_auto_model_rejects_other_weights(ridge, transformers, tmp_path):
+    folder = shutil.copytree(ridge[0], tmp_path / "damaged")
     shutil.copy(registry.SHIPPED / "static" / "model.safetensors", folder)
     with pytest.raises(ModelError, match=r"model\.safetensors"):
         transformers.AutoModel.from_pretrained(str(folder))

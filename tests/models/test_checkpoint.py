@@ -17,8 +17,8 @@ PROMPTS = ["A man riding a wave.", "", "a zebra \U0001f993 paints\ntwo oranges"]
 
 
 @pytest.fixture
-def saved(fitted, tmp_path) -> Path:
-    return fitted.save_pretrained(tmp_path / "saved")
+def saved(ridge, tmp_path) -> Path:
+    return ridge.save_pretrained(tmp_path / "saved")
 
 
 def change_config(folder: Path, **changes) -> None:
@@ -45,7 +45,7 @@ def check_rejected(folder: Path, *expected: str) -> None:
         assert part in message
 
 
-def test_round_trip(fitted, saved, tmp_path):
+def test_round_trip(ridge, saved, tmp_path):
     assert sorted(p.name for p in saved.iterdir()) == [
         "README.md",
         "config.json",
@@ -54,14 +54,14 @@ def test_round_trip(fitted, saved, tmp_path):
     ]
     for loaded in (Predictor.from_pretrained(saved), RidgePredictor.from_pretrained(str(saved))):
         assert isinstance(loaded, RidgePredictor)
-        np.testing.assert_array_equal(loaded.predict(PROMPTS), fitted.predict(PROMPTS))
+        np.testing.assert_array_equal(loaded.predict(PROMPTS), ridge.predict(PROMPTS))
     copy = loaded.save_pretrained(tmp_path / "again")
     for name in ("README.md", "config.json", "fitted_rows.safetensors", "model.safetensors"):
         assert (copy / name).read_bytes() == (saved / name).read_bytes()
 
 
-def test_replaces_older_checkpoint(fitted, saved):
-    before = fitted.predict(PROMPTS)
+def test_replaces_older_checkpoint(ridge, saved):
+    before = ridge.predict(PROMPTS)
     fit(*made_up(90), TARGETS).save_pretrained(saved)
     assert np.nanmax(np.abs(Predictor.from_pretrained(saved).predict(PROMPTS) - before)) > 1e-6
     assert [p.name for p in saved.parent.iterdir()] == ["saved"]
@@ -74,7 +74,7 @@ def test_replaces_older_checkpoint(fitted, saved):
         (None, "other files"),
     ],
 )
-def test_keeps_folders_with_other_files(fitted, tmp_path, config, expected):
+def test_keeps_folders_with_other_files(ridge, tmp_path, config, expected):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"mine")
@@ -82,7 +82,7 @@ def test_keeps_folders_with_other_files(fitted, tmp_path, config, expected):
         (folder / "config.json").write_text(json.dumps(config))
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     with pytest.raises(ModelError) as caught:
-        fitted.save_pretrained(folder)
+        ridge.save_pretrained(folder)
     assert expected in str(caught.value) and "choose an empty folder" in str(caught.value)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="the CLIP predictor needs torch")
 pytest.importorskip("transformers", reason="the CLIP predictor needs transformers")
 Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow")
 
-from support.tiny_models import save_clip, save_siglip, save_text_encoder, trainer  # noqa: E402
+from support.tiny_models import import_trainer, save_clip, save_siglip, save_text_encoder  # noqa: E402
 
 from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction  # noqa: E402
@@ -147,7 +147,7 @@ def generated(tmp_path):
 def test_learns_from_generated_images(backbone, generated, tmp_path, cache, tuning):
     if tuning == "lora":
         pytest.importorskip("peft", reason="adapters need peft")
-    script = trainer("clip")
+    script = import_trainer("clip")
     recipe = script.ClipRecipe(
         dataset=str(generated),
         model=backbone,

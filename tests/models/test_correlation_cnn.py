@@ -1,13 +1,12 @@
 """The correlation CNN: matrices of any size, learning, saving and loading."""
 
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the correlation CNN needs torch")
 pytest.importorskip("transformers", reason="the correlation CNN needs transformers")
 
-from support.tiny_models import trainer  # noqa: E402
+from support.tiny_models import import_trainer  # noqa: E402
 
 from pqpp_models import Predictor, PredictorError  # noqa: E402
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402  # noqa: E402
@@ -101,7 +100,7 @@ def test_training_learns(tmp_path, cache):
     for name, n, seed in (("train", 128, 0), ("validation", 64, 1)):
         (tmp_path / "made" / "data").mkdir(parents=True, exist_ok=True)
         split(n, seed).to_parquet(tmp_path / "made" / "data" / f"{name}.parquet")
-    script = trainer("correlation_cnn")
+    script = import_trainer("correlation_cnn")
     recipe = script.CnnRecipe(
         dataset=str(tmp_path / "made"),
         targets=["mean_p10"],

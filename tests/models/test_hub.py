@@ -40,9 +40,9 @@ def load(hub, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def pushed(hub, fitted, tmp_path_factory) -> str:
+def pushed(hub, ridge, tmp_path_factory) -> str:
     """A repository with a predictor, and with files that must not be fetched."""
-    folder = fitted.save_pretrained(tmp_path_factory.mktemp("pushed") / "model")
+    folder = ridge.save_pretrained(tmp_path_factory.mktemp("pushed") / "model")
     (folder / "training.pickle").write_bytes(b"not to be fetched")
     (folder / "run_me.py").write_text("raise SystemExit")
     home = tmp_path_factory.mktemp("home")
@@ -57,8 +57,8 @@ api.upload_folder(repo_id="pqpp/ridge-test", folder_path={str(folder)!r})
     return "pqpp/ridge-test"
 
 
-def test_loads_from_hub_and_cache(load, pushed, fitted, tmp_path):
-    expected = fitted.predict(["a man near a wave"], "mean_rr").tolist()
+def test_loads_from_hub_and_cache(load, pushed, ridge, tmp_path):
+    expected = ridge.predict(["a man near a wave"], "mean_rr").tolist()
     assert load(pushed) == expected
     assert load(pushed, revision="main") == expected
     assert load(pushed, offline=True) == expected

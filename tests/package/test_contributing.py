@@ -7,14 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from support.processes import run
-from support.recipes import ROOT, copy_of_the_checkout, follow
+from support.recipes import ROOT, copy_checkout, write_blocks
 
 
 @pytest.fixture
 def checkout(tmp_path, cache):
     if (ROOT / "pqpp_cli/toy.py").is_file():
         pytest.skip("this copy already contains the recipes' files")
-    return copy_of_the_checkout(tmp_path / "checkout")
+    return copy_checkout(tmp_path / "checkout")
 
 
 def run_python(checkout, *words):
@@ -33,7 +33,7 @@ def run_tests(checkout, *files):
 
 @pytest.mark.daily
 def test_toy_benchmark_is_listed_and_exported(checkout):
-    follow("Add a benchmark", checkout)
+    write_blocks("Add a benchmark", checkout)
     modules = checkout / "pqpp_datasets" / "benchmarks.py"
     modules.write_text(modules.read_text().replace(" sample", " sample, toy"))
     assert "toy  " in pqpp(checkout, "datasets", "list").stdout
@@ -52,7 +52,7 @@ def test_toy_benchmark_is_listed_and_exported(checkout):
 
 @pytest.mark.daily
 def test_toy_metric_is_listed_computed_and_loaded(checkout):
-    written = follow("Add a metric", checkout)
+    written = write_blocks("Add a metric", checkout)
     assert "tests/metrics/module_cases.py" in written
     assert "toy_bias" in pqpp(checkout, "metrics", "list").stdout
     assert "Mean of predicted minus true" in pqpp(checkout, "metrics", "show", "toy_bias").stdout
@@ -71,7 +71,7 @@ def test_toy_metric_is_listed_computed_and_loaded(checkout):
 
 @pytest.mark.daily
 def test_toy_predictor_is_listed_used_and_compared(checkout):
-    follow("Add a predictor", checkout)
+    write_blocks("Add a predictor", checkout)
     assert "toy  " in pqpp(checkout, "models", "list").stdout
     assert "A linear function of the word count" in pqpp(checkout, "models", "show", "toy").stdout
     done = pqpp(checkout, "predict", "a red cat", "--predictor", "toy", "--format", "csv")
@@ -86,7 +86,7 @@ def test_toy_predictor_is_listed_used_and_compared(checkout):
 
 @pytest.mark.daily
 def test_toy_command_is_listed_run_and_configured(checkout):
-    written = follow("Add a command", checkout)
+    written = write_blocks("Add a command", checkout)
     assert written == ["pqpp_cli/toy.py", "pqpp_cli/commands.py", "tests/cli/test_toy.py"]
     assert "toy" in pqpp(checkout, "--help").stdout
     assert pqpp(checkout, "toy", "a red cat").stdout == "3\n"
@@ -99,7 +99,7 @@ def test_toy_command_is_listed_run_and_configured(checkout):
 
 @pytest.mark.daily
 def test_toy_kind_of_task_makes_a_study(checkout):
-    written = follow("Add a kind of task", checkout)
+    written = write_blocks("Add a kind of task", checkout)
     assert written[-1] == "tests/annotation/kinds/test_toy.py" and len(written) == 4
     (checkout / "prompts.csv").write_text("prompt_id,prompt,image,model\n1,A cat.,a.png,sdxl\n")
     (checkout / "images").mkdir()
@@ -112,7 +112,7 @@ def test_toy_kind_of_task_makes_a_study(checkout):
 
 @pytest.mark.daily
 def test_toy_score_assesses_images(checkout):
-    assert len(follow("Add a score of images", checkout)) == 3
+    assert len(write_blocks("Add a score of images", checkout)) == 3
     (checkout / "images").mkdir()
     Image.new("RGB", (8, 8), (51, 51, 51)).save(checkout / "images" / "a.png")
     (checkout / "images" / "a.txt").write_text("a cat")

@@ -9,7 +9,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from support.extras import CODE, TRIED, build_wheel, prepare, try_alone
+from support.extras import CODE, COMMANDS, build_wheel, try_extra, write_inputs
 
 from pqpp_files.extras import find_extra
 
@@ -91,19 +91,19 @@ def test_every_requirement_is_imported():
 
 
 def test_every_extra_has_a_trial():
-    assert {*TRIED, *CODE} == {"", *USERS}
+    assert {*COMMANDS, *CODE} == {"", *USERS}
 
 
 @pytest.fixture(scope="module")
 def wheel_folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prepared")
-    prepare(folder)
+    write_inputs(folder)
     return folder, build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", sorted({*TRIED, *CODE}))
+@pytest.mark.parametrize("extra", sorted({*COMMANDS, *CODE}))
 def test_an_extra_alone_suffices_for_its_functions(extra, wheel_folders, tmp_path):
     """In an empty environment: some minutes each, since pip downloads packages."""
     folder, wheel = wheel_folders
-    assert try_alone(extra, wheel, folder, tmp_path) == []
+    assert try_extra(extra, wheel, folder, tmp_path) == []

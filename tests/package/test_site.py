@@ -14,7 +14,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
-from support.browser import browser, in_every_look, picture, violations, visitor  # noqa: F401
+from support.browser import browser, iterate_modes, make_visitor, run_axe, save_screenshot  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -128,9 +128,9 @@ def test_every_public_name_and_command_is_on_the_site(site, parts):
 
     reference = parts("reference")
     listed = (site / VERSION / "genindex.html").read_text("utf-8")
-    for modules in reference.packages().values():
+    for modules in reference.list_packages().values():
         for module in modules:
-            for name in reference.public_names(module):
+            for name in reference.list_public_names(module):
                 assert f"#{module}.{name}" in listed, f"{module}.{name}"
     for command in list_commands():
         assert (site / VERSION / f"made/commands/{command}.html").is_file()
@@ -157,17 +157,17 @@ def test_cells_show_the_printed_output_and_no_error(site):
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_axe_finds_nothing_and_search_finds_names(site, visitor):  # noqa: F811
+def test_axe_finds_nothing_and_search_finds_names(site, make_visitor):  # noqa: F811
     handler = functools.partial(QuietHandler, directory=site / VERSION)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        visit, found = visitor(), []
+        visit, found = make_visitor(), []
         for name in AXE_PAGES:
             page = visit.open(f"http://127.0.0.1:{server.server_port}/{name}.html")
-            for appearance in in_every_look(page):
-                found += [f"{name}, {appearance}: {line}" for line in violations(page)]
+            for appearance in iterate_modes(page):
+                found += [f"{name}, {appearance}: {line}" for line in run_axe(page)]
                 if name == "index" and appearance.startswith("1280"):
-                    picture(page, f"site_{appearance.split(', ')[1]}.png")
+                    save_screenshot(page, f"site_{appearance.split(', ')[1]}.png")
             page.close()
         page = visit.open(f"http://127.0.0.1:{server.server_port}/search.html?q=reciprocal_rank")
         page.wait_for_selector("#search-results li a[href*='made/']")

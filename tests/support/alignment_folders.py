@@ -7,15 +7,15 @@ from support.benchmark_folders import GIMBRR_HEADER
 from support.pqpp_folders import write_csv, write_v1_1
 from support.rated_folders import AGIQA_HEADER, GENAI_MODELS
 
-KINDS = ("a cat", "two dogs", "a red car", "five cups on a bed", "no bird", "a sign that says go")
+TEXTS = ("a cat", "two dogs", "a red car", "five cups on a bed", "no bird", "a sign that says go")
 _V1_1 = "dataset/generative/ground_truth"
 
 
 def write_studies(folder: Path) -> Path:
     """Write six prompts a study; each begins with its study's name, and the last is the hardest."""
-    scores = [1 - place / 10 for place in range(len(KINDS))]
+    scores = [1 - rank / 10 for rank in range(len(TEXTS))]
     prompts = {
-        name: [f"{name} {kind}" for kind in KINDS]
+        name: [f"{name} {text}" for text in TEXTS]
         for name in ("agiqa", "composition", "counting", "gimbrr", "genai", "t2v", "drawbench")
     }
     rows = [
@@ -36,7 +36,7 @@ def write_studies(folder: Path) -> Path:
         }
         _write_json(folder / f"tia2/human_annotations/human_labels_{split}.json", entries)
     _write_gimbrr(folder / "gimbrr", prompts["gimbrr"])
-    models = [{name: [max(1, 5 - n)] * 3 for name in GENAI_MODELS} for n in range(len(KINDS))]
+    models = [{name: [max(1, 5 - n)] * 3 for name in GENAI_MODELS} for n in range(len(TEXTS))]
     entries = {
         f"{n:05}": {"id": f"{n:05}", "prompt": prompt, "models": models[n]}
         for n, prompt in enumerate(prompts["genai"])
@@ -54,8 +54,8 @@ def write_studies(folder: Path) -> Path:
     ):
         # The second generator is always one better.
         rows = [
-            (f"{name} {kind}", f"generator {generator}", scores[n] + generator)
-            for n, kind in enumerate(KINDS)
+            (f"{name} {text}", f"generator {generator}", scores[n] + generator)
+            for n, text in enumerate(TEXTS)
             for generator in (0, 1)
         ]
         write_csv(folder / f"ratings/{file}.csv", ["prompt", "model", score], rows)
@@ -63,19 +63,19 @@ def write_studies(folder: Path) -> Path:
 
 
 def _write_gimbrr(folder: Path, prompts: list[str]) -> None:
-    listed = [
+    prompt_rows = [
         (n, n + 1, prompt, "cat", True, "Counting" if n % 2 else "Relations", "", "", "")
         for n, prompt in enumerate(prompts)
     ]
-    write_csv(folder / "data/Prompt_dir_230228.csv", GIMBRR_HEADER, listed)
+    write_csv(folder / "data/Prompt_dir_230228.csv", GIMBRR_HEADER, prompt_rows)
     header = ["File_name", "annotation", "Dashboard_version", "Algorithm", "ID", "Prompt"]
     rows = [
         (f"{n}.png", model > n % 4, "v1", name, n + 1, prompt, n + 1, prompt)
         for n, prompt in enumerate(prompts)
         for model, name in enumerate(("Dalle", "MJ", "SD2.1", "SD1.5"))
     ]
-    place = folder / "annotations/AAAI_EDGeS_23/annotations_df_230311.csv"
-    write_csv(place, [*header, "Prompt_no", "Task_backup"], rows)
+    path = folder / "annotations/AAAI_EDGeS_23/annotations_df_230311.csv"
+    write_csv(path, [*header, "Prompt_no", "Task_backup"], rows)
 
 
 def _write_drawbench(folder: Path, prompts: list[str]) -> None:
@@ -84,9 +84,9 @@ def _write_drawbench(folder: Path, prompts: list[str]) -> None:
         for split, numbers in (("train", range(3)), ("val", range(3, 6))):
             path = folder / _V1_1 / name / f"{name}_{split}.csv"
             lines = path.read_text("utf-8").splitlines()
-            kept = [line for line in lines if "drawbench" not in line]
-            kept += [f"{n},{prompts[n]},{2 - n / 2},drawbench" for n in numbers]
-            path.write_text("\n".join(kept) + "\n", "utf-8")
+            others = [line for line in lines if "drawbench" not in line]
+            others += [f"{n},{prompts[n]},{2 - n / 2},drawbench" for n in numbers]
+            path.write_text("\n".join(others) + "\n", "utf-8")
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -55,23 +55,23 @@ GIMBRR_VERDICTS = [
 ]
 
 
-def write_gimbrr(folder: Path, place="annotations/AAAI_EDGeS_23") -> Path:
+def write_gimbrr(folder: Path, subfolder="annotations/AAAI_EDGeS_23") -> Path:
     """Write four prompts and six annotations, two of them of one image."""
     write_csv(folder / "data" / "Prompt_dir_230228.csv", GIMBRR_HEADER, GIMBRR_PROMPTS)
     header = ["ID", "Object_num", "Extra_characteristic", "Num_features", "Common", "Num_objects"]
     extras = [(4, "", "", "", "", ""), (1, "2.0", "False", "", "", ""), (3, "", "", "", "", "")]
     extras.append((2, "", "", "", "True", "2.0"))
-    write_csv(folder / place / "Prompt_dir_230228_extraVars.csv", header, extras)
+    write_csv(folder / subfolder / "Prompt_dir_230228_extraVars.csv", header, extras)
     header = ["File_name", "annotation", "Dashboard_version", "Algorithm", "ID", "Prompt"]
     header += ["Prompt_no", "Task_backup"]
     rows = [(*row, row[4], f"{GIMBRR_PROMPTS[row[4] - 1][5]} (old)") for row in GIMBRR_ANNOTATIONS]
-    write_csv(folder / place / "annotations_df_230311.csv", header, rows)
+    write_csv(folder / subfolder / "annotations_df_230311.csv", header, rows)
     header = ["File_name", "Prompt_no", "Task", "Score", "Dashboard_version", "Algorithm"]
-    write_csv(folder / place / "automated_annotations.csv", header, GIMBRR_VERDICTS)
+    write_csv(folder / subfolder / "automated_annotations.csv", header, GIMBRR_VERDICTS)
     return folder
 
 
-def heatmap(seed: int, size: int = 16, form: str = "PNG") -> bytes:
+def make_heatmap(seed: int, size: int = 16, image_format: str = "PNG") -> bytes:
     """Return an encoded grey image with a few bright disks."""
     generator = np.random.default_rng(seed)
     rows, columns = np.mgrid[:size, :size]
@@ -79,13 +79,13 @@ def heatmap(seed: int, size: int = 16, form: str = "PNG") -> bytes:
     for row, column in generator.integers(0, size, (4, 2)):
         total += ((rows - row) ** 2 + (columns - column) ** 2 <= (size / 20) ** 2) / 3
     file = io.BytesIO()
-    Image.fromarray((np.minimum(total, 1) * 255).astype(np.uint8)).save(file, form)
+    Image.fromarray((np.minimum(total, 1) * 255).astype(np.uint8)).save(file, image_format)
     return file.getvalue()
 
 
-def richhf_rows(count: int, size: int = 16, form: str = "PNG") -> list[dict]:
+def make_richhf_rows(count: int, size: int = 16, image_format: str = "PNG") -> list[dict]:
     """Return rows in the columns of `richhf`, scores in quarters."""
-    maps = [heatmap(seed, size, form) for seed in range(min(count + 1, 50))]
+    maps = [make_heatmap(seed, size, image_format) for seed in range(min(count + 1, 50))]
     return [
         {
             "filename": f"train/uid-{number}.png",
@@ -104,7 +104,7 @@ def richhf_rows(count: int, size: int = 16, form: str = "PNG") -> list[dict]:
 def write_richhf(folder: Path, count: int = 4, splits=("train", "dev", "test"), **options) -> Path:
     """Write splits with the same rows."""
     for split in splits:
-        write_split(folder / f"{split}.tfrecord", richhf_rows(count, **options))
+        write_split(folder / f"{split}.tfrecord", make_richhf_rows(count, **options))
     return folder
 
 

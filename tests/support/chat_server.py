@@ -16,33 +16,33 @@ class ChatServer:
     Attributes:
         answer: Called with the body of a request; returns the text of the reply, or all of it as a
             dict where the endpoint is of another kind.
-        faults: One a request, used up in order: None, a status, a status with what is said and
+        faults: One per request, used up in order: None, a status, a status with a message and
             perhaps a code, a status with a body (JSON or bytes) and perhaps headers, `slow`, `cut`
             or `endless`.
-        asked: The bodies that came.
+        requests: The bodies of the requests.
         files: The contents that were uploaded, and those of the batches' replies.
-        names: The names of all headers that came.
-        batches: The batches; each has its replies when it is looked at for the second time.
-        keys: The Authorization headers that came.
+        header_names: The names of all headers that came.
+        batches: The batches; each has its replies when it is requested for the second time.
+        authorizations: The Authorization headers that came.
     """
 
     url: str = ""
     answer: object = lambda body: "{}"
     faults: list = field(default_factory=list)
-    asked: list = field(default_factory=list)
-    keys: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
+    authorizations: list = field(default_factory=list)
     files: dict = field(default_factory=dict)
     batches: dict = field(default_factory=dict)
-    names: set = field(default_factory=set)
+    header_names: set = field(default_factory=set)
 
-    def start(self, asked):
+    def start_batch(self, entry):
         """Start a batch."""
         name = f"batch-{len(self.batches)}"
-        self.batches[name] = {"id": name, "object": "batch", "status": "validating", **asked}
+        self.batches[name] = {"id": name, "object": "batch", "status": "validating", **entry}
         return self.batches[name]
 
-    def look_at(self, name):
-        """Return a batch, and go on with it."""
+    def advance_batch(self, name):
+        """Return a batch, and advance its state."""
         batch = self.batches[name]
         if batch["status"] == "in_progress":
             batch |= {"status": "completed", "output_file_id": f"of {name}"}
@@ -53,23 +53,23 @@ class ChatServer:
         return batch
 
     def _reply(self, line):
-        asked = json.loads(line)
-        said = self.answer(asked["body"])
-        status, body = said if isinstance(said, tuple) else (200, complete(said))
-        return {"custom_id": asked["custom_id"], "response": {"status_code": status, "body": body}}
+        entry = json.loads(line)
+        answer = self.answer(entry["body"])
+        status, body = answer if isinstance(answer, tuple) else (200, make_reply(answer))
+        return {"custom_id": entry["custom_id"], "response": {"status_code": status, "body": body}}
 
 
-def complete(text):
-    """Return a whole reply of a text; what is whole stays as it is."""
+def make_reply(text):
+    """Return a complete reply with a text; a reply is returned as it is."""
     usage = {"prompt_tokens": 100, "completion_tokens": 10}
-    whole = {"choices": [{"message": {"content": text}}], "usage": usage}
-    return text if isinstance(text, dict) else whole
+    reply = {"choices": [{"message": {"content": text}}], "usage": usage}
+    return text if isinstance(text, dict) else reply
 
 
 @contextlib.contextmanager
 def serve_chat():
     """Run an endpoint on a free port of the loopback interface while the context lasts."""
-    state, over = ChatServer(), threading.Event()
+    state, closing = ChatServer(), threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -77,23 +77,23 @@ def serve_chat():
             if kind == "files":
                 return self._send(200, state.files[urllib.parse.unquote(name)])
             if name:
-                return self._send(200, state.look_at(name))
+                return self._send(200, state.advance_batch(name))
             return self._send(200, {"object": "list", "data": [*state.batches.values()]})
 
         def do_POST(self):
             raw = self.rfile.read(int(self.headers["Content-Length"]))
-            state.names |= set(self.headers)
+            state.header_names |= set(self.headers)
             if self.path.endswith("/files"):
                 name = f"file-{len(state.files)}"
                 state.files[name] = re.search(rb"filename.*?\r\n\r\n(.*?)\r\n--", raw, re.S)[1]
                 return self._send(200, {"id": name, "object": "file"})
             body = json.loads(raw)
             if self.path.endswith("/batches"):
-                started = state.start(body)
-                fault = state.faults.pop(0) if state.faults else (200, started)
+                batch = state.start_batch(body)
+                fault = state.faults.pop(0) if state.faults else (200, batch)
                 return self._send(*fault)
-            state.asked.append(body)
-            state.keys.append(self.headers.get("Authorization"))
+            state.requests.append(body)
+            state.authorizations.append(self.headers.get("Authorization"))
             fault = state.faults.pop(0) if state.faults else None
             if isinstance(fault, tuple) and not isinstance(fault[1], str):
                 return self._send(*fault)
@@ -104,19 +104,19 @@ def serve_chat():
                 key = self.headers.get("Authorization", "")
                 return self._send(fault, {"error": {"message": f"refused\n{key}"}})
             if fault == "slow":
-                over.wait(60)
+                closing.wait(60)
             if fault in ("cut", "endless"):
                 self.send_response(200)
                 self.send_header("Content-Length", "1000" if fault == "cut" else str(10**9))
                 self.end_headers()
                 with contextlib.suppress(OSError):
-                    while fault == "endless" and not over.is_set():
+                    while fault == "endless" and not closing.is_set():
                         self.wfile.write(b" " * 65536)
                 return None
-            return self._send(200, complete(state.answer(body)))
+            return self._send(200, make_reply(state.answer(body)))
 
-        def _send(self, status, found, headers=()):
-            raw = found if isinstance(found, bytes) else json.dumps(found).encode()
+        def _send(self, status, content, headers=()):
+            raw = content if isinstance(content, bytes) else json.dumps(content).encode()
             self.send_response(status)
             for name, value in dict(headers).items():
                 self.send_header(name, value)
@@ -135,7 +135,7 @@ def serve_chat():
     try:
         yield state
     finally:
-        over.set()
+        closing.set()
         server.shutdown()
         thread.join()
         server.server_close()

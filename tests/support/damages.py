@@ -6,7 +6,7 @@ from scipy import ndimage
 from support.solids import Solid, cast
 
 
-def plain_scene(size=128):
+def make_plain_scene(size=128):
     """Return pixels (h, w, 3) in 0 .. 1 and depth of three solids with two streaks of light."""
     scene = cast(
         [
@@ -18,13 +18,13 @@ def plain_scene(size=128):
         size=size,
     )
     pixels = scene.image.copy()
-    for top in (0.3, 0.42):
-        row = round(top * size)
+    for height in (0.3, 0.42):
+        row = round(height * size)
         pixels[row : row + 3, size // 8 : -size // 8] = 1
     return pixels, scene.depth
 
 
-def damaged(cue, step, pixels, depth):
+def damage(cue, step, pixels, depth):
     """Return a copy that is damaged in a cue's own way, by 1 to 5 fifths; 0 for none."""
     random, size = np.random.default_rng(3), pixels.shape[0]
     pixels, depth = pixels.copy(), depth.copy()
@@ -35,16 +35,16 @@ def damaged(cue, step, pixels, depth):
         wave = np.sin(np.arange(size) * 0.9)
         depth *= 1 + 0.003 * step * wave[:, None] * wave
     elif cue == "highlights":
-        for cut in range(step):
-            at = size // 8 + (cut + 1) * size // 8
-            pixels[:, at : at + 2] *= 0.6
+        for number in range(step):
+            start = size // 8 + (number + 1) * size // 8
+            pixels[:, start : start + 2] *= 0.6
     elif cue == "contours":
-        soft = ndimage.gaussian_filter(pixels, (6, 6, 0))
-        for gap in range(step):  # a stripe that is smeared, so that contours end there
-            at = round(size * (0.2 + 0.13 * gap))
-            pixels[:, at : at + 6] = soft[:, at : at + 6]
+        blurred = ndimage.gaussian_filter(pixels, (6, 6, 0))
+        for stripe in range(step):  # a stripe that is smeared, so that contours end there
+            start = round(size * (0.2 + 0.13 * stripe))
+            pixels[:, start : start + 6] = blurred[:, start : start + 6]
     elif cue == "texture":
-        rough = random.random(pixels.shape[:2]) * 0.5
-        part = np.arange(size) < size * step / 5
-        pixels[part] = np.clip(pixels[part] * 0.5 + rough[part][..., None], 0, 1)
+        grain = random.random(pixels.shape[:2]) * 0.5
+        rows = np.arange(size) < size * step / 5
+        pixels[rows] = np.clip(pixels[rows] * 0.5 + grain[rows][..., None], 0, 1)
     return pixels, depth

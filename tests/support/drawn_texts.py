@@ -26,19 +26,18 @@ def draw_text(seed, size=512, degrees=15):
         " ".join(random.choice(WORDS, random.integers(1, 4))) for _ in range(random.integers(1, 4))
     ]
     dark = bool(random.random() < 0.5)
-    ground, ink = (random.integers(low, low + 60, 3) for low in ((20, 190) if dark else (190, 20)))
-    image = Image.new("RGB", (size, size), tuple(int(v) for v in ground))
-    _clutter(random, ImageDraw.Draw(image), size)
-    layer = _layer(random, lines, size)
-    turned = layer.rotate(float(random.uniform(-degrees, degrees)), Image.Resampling.BICUBIC)
-    image.paste(Image.new("RGB", (size, size), tuple(int(v) for v in ink)), mask=turned)
+    paper, ink = (random.integers(low, low + 60, 3) for low in ((20, 190) if dark else (190, 20)))
+    image = Image.new("RGB", (size, size), tuple(int(v) for v in paper))
+    _draw_clutter(random, ImageDraw.Draw(image), size)
+    layer = _draw_layer(random, lines, size)
+    mask = layer.rotate(float(random.uniform(-degrees, degrees)), Image.Resampling.BICUBIC)
+    image.paste(Image.new("RGB", (size, size), tuple(int(v) for v in ink)), mask=mask)
     grain = random.normal(0, random.uniform(0, 8), (size, size, 3))
-    return Image.fromarray(np.clip(np.asarray(image) + grain, 0, 255).astype(np.uint8)), " ".join(
-        lines
-    )
+    pixels = np.clip(np.asarray(image) + grain, 0, 255).astype(np.uint8)
+    return Image.fromarray(pixels), " ".join(lines)
 
 
-def _layer(random, lines, size):
+def _draw_layer(random, lines, size):
     """The lines in one font, centred, as large as three quarters of the picture's width allow."""
     import matplotlib
     from PIL import Image, ImageDraw, ImageFont
@@ -58,16 +57,16 @@ def _layer(random, lines, size):
     return layer
 
 
-def _clutter(random, pen, size):
+def _draw_clutter(random, pen, size):
     """Shapes of middle brightness all over the ground."""
     for _ in range(int(random.integers(5, 25))):
         x, y, w, h = (float(v) for v in random.uniform(0, size, 4))
         box = (x, y, x + w / 3, y + h / 3)
         colour = tuple(int(v) for v in random.integers(90, 160, 3))
-        kind = random.integers(3)
-        if kind == 0:
+        shape = random.integers(3)
+        if shape == 0:
             pen.ellipse(box, outline=colour, width=3)
-        elif kind == 1:
+        elif shape == 1:
             pen.rectangle(box, outline=colour, width=2)
         else:
             pen.line(box, fill=colour, width=2)

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.recipes import ROOT, copy_of_everything
+from support.recipes import ROOT, copy_repository
 
-TRIED = {
+COMMANDS = {
     "": [
         ["predict", "a cat", "--explain"],
         ["datasets", "show", "sample"],
@@ -110,16 +110,16 @@ CODE = {
 """What is run of an extra that adds to another, or has no command."""
 
 
-def prepare(folder: Path) -> None:
+def write_inputs(folder: Path) -> None:
     """Write what the commands read."""
     import numpy as np
 
     from support.drawn_texts import draw_text
     from support.tiny_chat import save_chat, save_text_chat
-    from support.tiny_eyes import KINDS, save_detector
+    from support.tiny_detectors import KINDS, save_detector
     from support.tiny_models import save_bert, save_blip2, save_clip, save_siglip
-    from support.tiny_rahf import diffusion, diffusion_xl, tiny_feedback
-    from support.tiny_sight import save_sight
+    from support.tiny_rahf import make_diffusion, make_diffusion_xl, make_feedback
+    from support.tiny_vision import save_vision
 
     random = np.random.default_rng(0)
     (folder / "images" / "p0").mkdir(parents=True)
@@ -145,57 +145,57 @@ def prepare(folder: Path) -> None:
     save_chat(folder / "chat")
     for kind in KINDS:
         save_detector(folder / "detectors" / kind, kind)
-    save_sight(folder / "sight")
+    save_vision(folder / "sight")
     save_detector(folder / "sight" / "detector", "grounding_dino")  # as the usual one is
-    tiny_feedback().save_pretrained(folder / "rahf")
-    diffusion().save_pretrained(folder / "pipe")
-    diffusion_xl().save_pretrained(folder / "pipe_xl")
+    make_feedback().save_pretrained(folder / "rahf")
+    make_diffusion().save_pretrained(folder / "pipe")
+    make_diffusion_xl().save_pretrained(folder / "pipe_xl")
     shutil.copytree(ROOT / "tests" / "models" / "checkpoints", folder / "older")
 
 
 def build_wheel(folder: Path) -> Path:
     """Build the wheel that all environments install."""
-    source = copy_of_everything(folder / "source")
+    source = copy_repository(folder / "source")
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)]
     subprocess.run(pip, check=True)
     shutil.rmtree(source)
     return next(folder.glob("pqpp-*.whl"))
 
 
-def try_alone(extra: str, wheel: Path, prepared: Path, folder: Path) -> list:
+def try_extra(extra: str, wheel: Path, inputs: Path, folder: Path) -> list:
     """Install an extra in an empty environment, run its lines, and return those that failed.
 
     Args:
         extra: Its name; the core's is empty.
         wheel: Of pqpp.
-        prepared: What `prepare` wrote.
+        prepared: What `write_inputs` wrote.
         folder: An empty folder for the environment.
     """
     work, venv = folder / "work", folder / "venv"
-    shutil.copytree(prepared, work)
+    shutil.copytree(inputs, work)
     try:
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
         python = venv / "bin" / "python"
         requirement = f"pqpp[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
         pip = [python, "-m", "pip"]
         constraints = ["-c", str(ROOT / "constraints.txt")]
-        _ask(work, *pip, "install", "-q", *constraints, requirement).check_returncode()
-        results = [(line, _ask(work, python, *line)) for line in _lines(extra)]
-        return [(line, done.stderr[-500:]) for line, done in results if done.returncode]
+        _run(work, *pip, "install", "-q", *constraints, requirement).check_returncode()
+        results = [(command, _run(work, python, *command)) for command in _get_commands(extra)]
+        return [(command, result.stderr[-500:]) for command, result in results if result.returncode]
     finally:
         shutil.rmtree(venv, ignore_errors=True)
 
 
-def _lines(extra: str) -> list[list[str]]:
+def _get_commands(extra: str) -> list[list[str]]:
     code = [["-c", CODE[extra]]] if extra in CODE else []
-    return [["-m", "pqpp", *words] for words in TRIED.get(extra, [])] + code
+    return [["-m", "pqpp", *arguments] for arguments in COMMANDS.get(extra, [])] + code
 
 
-def _ask(work: Path, *words: object) -> subprocess.CompletedProcess[str]:
+def _run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a line in the environment, which sees no checkout and asks no hub."""
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(work / "hf")}
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(folder / "hf")}
     environment.pop("PYTHONPATH", None)
-    line = [str(word) for word in words]
+    command = [str(argument) for argument in arguments]
     return subprocess.run(
-        line, cwd=work, env=environment, capture_output=True, text=True, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -3,8 +3,8 @@
 import socket
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return the number of a port on which no process listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]

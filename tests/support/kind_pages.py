@@ -14,7 +14,7 @@ IMAGES |= {"preference": 2, "rich": 1, "order": 3}
 SIZE = (400, 200)
 
 
-def draw(path, number):
+def draw_image(path, number):
     """Draw a picture that differs by the number."""
     image = Image.new("RGB", SIZE, (90 + 40 * number, 160, 200 - 30 * number))
     pen = ImageDraw.Draw(image)
@@ -27,7 +27,7 @@ def draw(path, number):
 MODELS = ("sdxl", "glide")
 
 
-def kind_study(
+def make_kind_study(
     folder,
     kind,
     prompts=(PROMPT,),
@@ -49,27 +49,27 @@ def kind_study(
         kind, task = "relevance", {"grades": "binary", **(task or {})}
     texts = [*prompts, *(["practice"] if practice else [])]
     for number, prompt in enumerate(texts):
-        for place in range(number_of_images):
-            name = f"{number}-{place}.png"
-            draw(folder / "images" / name, 3 * number + place)
+        for index in range(number_of_images):
+            name = f"{number}-{index}.png"
+            draw_image(folder / "images" / name, 3 * number + index)
             row = {"prompt_id": str(number), "prompt": prompt, "image": name}
-            linked = str(number + 1) if number + 1 < len(prompts) else ""
+            linked_id = str(number + 1) if number + 1 < len(prompts) else ""
             is_practice = number >= len(prompts)
-            row |= {"training": "yes" if is_practice else "", "linked_prompts": linked}
-            row["expected"] = practice[place] if is_practice else ""
-            rows.append({**row, "model": models[place % 2]})
+            row |= {"training": "yes" if is_practice else "", "linked_prompts": linked_id}
+            row["expected"] = practice[index] if is_practice else ""
+            rows.append({**row, "model": models[index % 2]})
     table = write_csv(folder / "prompts.csv", rows)
-    where = folder / "study.yaml"
-    return make_study(where, table, folder / "images", kind, task=task or {}, **settings)
+    path = folder / "study.yaml"
+    return make_study(path, table, folder / "images", kind, task=task or {}, **settings)
 
 
-def values(served):
+def get_values(study):
     """Return the answers of the newest person, in the order of their times."""
-    name = get_people(served.store)[-1].name
-    votes = sorted(iterate_votes(read_records(served.store)), key=lambda vote: vote.created)
+    name = get_people(study.store)[-1].name
+    votes = sorted(iterate_votes(read_records(study.store)), key=lambda vote: vote.created)
     return [vote.value for vote in votes if vote.annotator == name]
 
 
-def to_the_end(page):
+def wait_for_thanks(page):
     """Wait for the page of thanks."""
     page.wait_for_url("**/thanks")

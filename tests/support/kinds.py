@@ -8,19 +8,19 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem, Vote, get_task_kind
 
 
-def shown(*ids, prompt="A cat.", size=(100, 50)):
+def make_item(*ids, prompt="A cat.", size=(100, 50)):
     """Return an item with images of these ids, 100 wide and 50 high."""
     images = tuple(ShownImage(number, "0" * 64, *size) for number in ids)
     return ShownItem(1, prompt, images, {})
 
 
-def vote(image, annotator, value, prompt_id="1", prompt="A cat.", model="sdxl", **others):
+def make_vote(image, annotator, value, prompt_id="1", prompt="A cat.", model="sdxl", **fields):
     """A vote of three seconds on an image."""
     defaults = {"is_control": False, "seconds": 3.0, "created": 0, "purpose": "work", "detail": {}}
-    return Vote(prompt_id, prompt, image, model, annotator, value=value, **(defaults | others))
+    return Vote(prompt_id, prompt, image, model, annotator, value=value, **(defaults | fields))
 
 
-def frame_of(votes, kind_name):
+def to_frame(votes, kind_name):
     """Return votes in the table of the owner's page."""
     table = pandas.DataFrame([vars(row) for row in votes])
     pairs = table["images"].map(lambda images: "\n".join(name for name, *_ in images))
@@ -31,7 +31,7 @@ def frame_of(votes, kind_name):
     return table.assign(spent=table["seconds"], control=table["is_control"])
 
 
-def answer_error(kind, value, item, task):
+def find_error(kind, value, item, task):
     """Return the error of a value; None if it is valid."""
     try:
         kind.check_answer(value, item, kind.complete_settings(task))

@@ -12,9 +12,9 @@ from pqpp_files.errors import PqppError
 from pqpp_models import Predictor
 
 
-def in_use(what):
+def get_memory(name):
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(what):
+        if line.startswith(name):
             return int(line.split()[1]) * 1024
 
 
@@ -24,20 +24,20 @@ def load(folder):
 
 sound, *hostile = json.loads(sys.stdin.read())
 load(sound)
-most = in_use("VmSize") + 600_000_000
+most = get_memory("VmSize") + 600_000_000
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
 for folder in hostile:
     signal.alarm(30)  # ends this process
-    before = in_use("VmRSS")
+    before = get_memory("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     try:
         load(folder)
-        kind, said = "loaded", ""
+        outcome, message = "loaded", ""
     except PqppError as error:
-        kind, said = "refused", str(error)
+        outcome, message = "refused", str(error)
     except Exception as error:
-        kind, said = type(error).__name__, str(error)
-    print(json.dumps([kind, said, in_use("VmHWM") - before]), flush=True)
+        outcome, message = type(error).__name__, str(error)
+    print(json.dumps([outcome, message, get_memory("VmHWM") - before]), flush=True)
 """
 
 
@@ -48,13 +48,13 @@ def load_hostile(sound, hostile):
         For each of the hostile ones `refused`, `loaded` or the name of another error, the error's
         text, and the bytes of memory that it took; one that takes 30 seconds ends the process.
     """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _CHILD],
         input=json.dumps([str(folder) for folder in (sound, *hostile)]),
         capture_output=True,
         text=True,
         timeout=600,
     )
-    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    ended_result = ["ended", done.stderr[-500:], 0]
+    results = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("[")]
+    ended_result = ["ended", process.stderr[-500:], 0]
     return results + [ended_result] * (len(hostile) - len(results))

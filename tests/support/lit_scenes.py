@@ -5,37 +5,37 @@ import numpy as np
 from support.solids import Solid, cast
 
 
-def lit_scene(seed, shadow=True, light=None, size=192):
+def make_lit_scene(seed, shadow=True, light=None, size=192):
     """Return a picture of one to four solids and the direction to its light.
 
     `light` is a direction; without one it stands 20 to 65 degrees high anywhere.
     """
     random = np.random.default_rng([seed, 11])
-    solids, taken = [], []
+    solids, positions = [], []
     for _ in range(int(random.integers(1, 5))):
         for _ in range(50):
             x, z = random.uniform(-1.7, 1.7), random.uniform(-1.5, 1.2)
-            if all(np.hypot(x - a, z - b) > 1.1 for a, b in taken):
+            if all(np.hypot(x - a, z - b) > 1.1 for a, b in positions):
                 break
         else:
             continue
-        taken.append((x, z))
-        solids.append(_standing(random, x, z))
+        positions.append((x, z))
+        solids.append(_make_solid(random, x, z))
     high, around = np.radians(random.uniform(20, 65)), random.uniform(0, 2 * np.pi)
-    drawn = np.array([np.cos(high) * np.sin(around), np.sin(high), np.cos(high) * np.cos(around)])
-    light = drawn if light is None else np.asarray(light, float)
+    sun = np.array([np.cos(high) * np.sin(around), np.sin(high), np.cos(high) * np.cos(around)])
+    light = sun if light is None else np.asarray(light, float)
     view = {"pitch": random.uniform(20, 45), "fov": random.uniform(40, 60)}
     view["distance"] = 4.2 / np.tan(np.radians(view["fov"]) / 2) * 0.7
     return cast(solids, light if shadow else None, size, **view), light
 
 
-def _standing(random, x, z):
+def _make_solid(random, x, z):
     kind = str(random.choice(["ball", "box", "cylinder"]))
-    wide, high = random.uniform(0.15, 0.32), random.uniform(0.25, 0.6)
-    turn = random.uniform(0, np.pi)
-    turned = np.array(
-        [[np.cos(turn), 0, -np.sin(turn)], [0, 1, 0], [np.sin(turn), 0, np.cos(turn)]]
+    width, height = random.uniform(0.15, 0.32), random.uniform(0.25, 0.6)
+    angle = random.uniform(0, np.pi)
+    rotation = np.array(
+        [[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]]
     )
-    half = (wide, wide if kind == "ball" else high, wide)
+    half = (width, width if kind == "ball" else height, width)
     colour = tuple(random.uniform(0.15, 0.95, 3))
-    return Solid(kind, (x, half[1], z), half, colour, turned)
+    return Solid(kind, (x, half[1], z), half, colour, rotation)

@@ -15,9 +15,9 @@ _BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: f
 
 def find_binaries() -> Path:
     """Return the folder of the server's programs; without them skip the test, or fail it."""
-    found = shutil.which("pg_ctl")
-    if found is not None:
-        return Path(found).resolve().parent
+    program = shutil.which("pg_ctl")
+    if program is not None:
+        return Path(program).resolve().parent
     if _BINARIES:
         return _BINARIES[-1]
     reason = "needs PostgreSQL: apt-get install postgresql"
@@ -27,7 +27,7 @@ def find_binaries() -> Path:
 
 
 @contextlib.contextmanager
-def server(*settings: str):
+def run_server(*settings: str):
     """Start a server; yield a function that makes an empty database and returns its URL.
 
     Args:
@@ -43,28 +43,28 @@ def server(*settings: str):
         as_server = ["setpriv", *ids, "--clear-groups"]
     data = str(folder / "data")
 
-    def run(*words: str) -> None:
-        done = subprocess.run(
-            [*as_server, *words], cwd=folder, capture_output=True, text=True, timeout=900
+    def run(*command: str) -> None:
+        result = subprocess.run(
+            [*as_server, *command], cwd=folder, capture_output=True, text=True, timeout=900
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert result.returncode == 0, result.stdout + result.stderr
 
     initdb = [str(binaries / "initdb"), "--auth=trust", "--username=pqpp", "--encoding=UTF8"]
     run(*initdb, "--locale=C", "--no-sync", data)
     options = f"-k {folder} -c listen_addresses= -c max_connections=100 "
-    options += " ".join(f"-c {one}" for one in settings)
+    options += " ".join(f"-c {setting}" for setting in settings)
     control = [str(binaries / "pg_ctl"), "--pgdata", data, "--wait", "--log", str(folder / "log")]
     run(*control, "-o", options, "start")
     count = 0
 
-    def new_database() -> str:
+    def create_database() -> str:
         nonlocal count
         count += 1
         run(str(binaries / "createdb"), "-h", str(folder), "-U", "pqpp", f"study{count}")
         return f"postgresql://pqpp@/study{count}?host={folder}"
 
     try:
-        yield new_database
+        yield create_database
     finally:
         run(*control, "--mode=immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)

@@ -15,14 +15,14 @@ import traceback
 from pathlib import Path
 
 _SECONDS = 900
-_BY_COMMANDS = (
+_COMMAND_LIBRARIES = (
     *("datasets.load", "nltk.tokenize", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet"),
     *("scipy.stats", "tabulate", "pqpp_cli.answers", "pqpp_cli.bench", "pqpp_models.bench.report"),
     *("pqpp_models.predict", "pqpp_models.text.static", "pqpp_models.verdict.verdict"),
 )
 
 
-_NOT_OURS = (
+_LARGE_LIBRARIES = (
     *("pandas", "pyarrow.dataset", "scipy.stats", "sklearn.metrics", "torch._dynamo"),
     *("torch.distributed.tensor", "torch.onnx"),
 )
@@ -39,7 +39,7 @@ def run_warm(code: str, cwd: Path, **environment: str) -> subprocess.CompletedPr
     It is a fork of a process that has imported large libraries such as torch, but neither this
     package nor those that it registers with: `datasets`, `evaluate` and `transformers`.
     """
-    return _forked(_NOT_OURS, ["-c", code], cwd, "", environment)
+    return _run_in_fork(_LARGE_LIBRARIES, ["-c", code], cwd, "", environment)
 
 
 def run_pqpp(
@@ -50,10 +50,10 @@ def run_pqpp(
     It is a fork of a process that has imported the modules of commands, which saves two seconds.
     Tests of a new process use `run_python` and `run`.
     """
-    return _forked(_BY_COMMANDS, ["pqpp", *arguments], cwd, stdin or "", environment)
+    return _run_in_fork(_COMMAND_LIBRARIES, ["pqpp", *arguments], cwd, stdin or "", environment)
 
 
-def _forked(libraries, words, cwd, stdin, environment) -> subprocess.CompletedProcess:
+def _run_in_fork(libraries, words, cwd, stdin, environment) -> subprocess.CompletedProcess:
     """Run a command, or the code of `-c`, in a fork of a process that has imported libraries."""
     with tempfile.TemporaryDirectory() as folder:
         streams = [str(Path(folder, name)) for name in ("stdin", "stdout", "stderr")]
@@ -64,33 +64,33 @@ def _forked(libraries, words, cwd, stdin, environment) -> subprocess.CompletedPr
             "environment": {**os.environ, **environment},
             "streams": streams,
         }
-        server = _forking(libraries)
+        server = _start_server(libraries)
         server.stdin.write(json.dumps(request) + "\n")
         server.stdin.flush()
         status = int(server.stdout.readline())
-        printed = [Path(stream).read_text() for stream in streams[1:]]
-    return subprocess.CompletedProcess(words, status, *printed)
+        outputs = [Path(stream).read_text() for stream in streams[1:]]
+    return subprocess.CompletedProcess(words, status, *outputs)
 
 
 def run(command: list[str], cwd: Path, stdin: str | None = None, **environment: str):
     """Run a command, and capture its output."""
-    how = {"input": stdin or "", "capture_output": True, "text": True, "timeout": _SECONDS}
-    return subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, check=False, **how)
+    extra = {"input": stdin or "", "capture_output": True, "text": True, "timeout": _SECONDS}
+    return subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, check=False, **extra)
 
 
-def lives(number: int | str) -> bool:
+def is_running(pid: int | str) -> bool:
     """Return whether a process exists and is no zombie."""
     try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
 
 @functools.cache
-def _forking(libraries: tuple[str, ...]) -> subprocess.Popen:
+def _start_server(libraries: tuple[str, ...]) -> subprocess.Popen:
     """Start the process that is forked for each command; it ends with this one."""
     command = [sys.executable, str(Path(__file__).resolve()), *libraries]
-    environment = os.environ | ({"PQPP_NO_AUTOLOAD": "1"} if libraries is _NOT_OURS else {})
+    environment = os.environ | ({"PQPP_NO_AUTOLOAD": "1"} if libraries is _LARGE_LIBRARIES else {})
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, **pipes, env=environment)
 
@@ -104,12 +104,12 @@ def _serve() -> None:
     while line := requests.readline():
         process = os.fork()
         if process == 0:
-            _become(**json.loads(line))
+            _execute(**json.loads(line))
         _, status = os.waitpid(process, 0)
         print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
 
 
-def _tell_libraries(environment: dict[str, str]) -> None:
+def _update_libraries(environment: dict[str, str]) -> None:
     """Update the settings that libraries read from the environment on import."""
     if "datasets" not in sys.modules:
         return
@@ -125,13 +125,13 @@ def _tell_libraries(environment: dict[str, str]) -> None:
     constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = offline
 
 
-def _become(words: list[str], cwd: str, environment: dict[str, str], streams: list[str]) -> None:
+def _execute(words: list[str], cwd: str, environment: dict[str, str], streams: list[str]) -> None:
     """Give this process the state of a new process for a command, and run the command."""
     signal.alarm(_SECONDS)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
-    _tell_libraries(environment)
+    _update_libraries(environment)
     sys.argv = words
     for number, path in enumerate(streams):
         handle = os.open(path, os.O_RDWR | os.O_CREAT)

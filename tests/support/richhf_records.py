@@ -18,12 +18,12 @@ _FEATURES = {
 
 def write_split(path, rows):
     """Write rows as `load_dataset("pqpp", "richhf")` gives them; PIL images become PNG."""
-    write_records(path, map(record_of, rows))
+    write_records(path, map(to_record, rows))
 
 
-def record_of(row):
-    """Return the serialised record of a row; scores are kept in single precision."""
-    features = {theirs: [_value_of(row[ours])] for ours, theirs in _FEATURES.items()}
+def to_record(row):
+    """Return the serialised record of a row; scores have single precision."""
+    features = {published: [_to_value(row[name])] for name, published in _FEATURES.items()}
     labels = " ".join(str(int(label)) for label in row["token_labels"])
     return encode_example(
         {
@@ -34,7 +34,7 @@ def record_of(row):
     )
 
 
-def _value_of(value):
+def _to_value(value):
     if isinstance(value, Image.Image):
         file = io.BytesIO()
         value.save(file, "PNG")
@@ -50,10 +50,10 @@ def write_records(path, contents):
     with path.open("wb") as file:
         for content in contents:
             length = struct.pack("<Q", len(content))
-            file.write(length + _masked_crc(length) + content + _masked_crc(content))
+            file.write(length + _compute_crc(length) + content + _compute_crc(content))
 
 
-def _masked_crc(data):
+def _compute_crc(data):
     crc = google_crc32c.value(data)
     return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
 
@@ -61,27 +61,27 @@ def _masked_crc(data):
 def encode_example(features):
     """Return a serialised `tf.train.Example` of lists of bytes, floats or integers."""
     entries = (
-        _message(1, _message(1, name.encode()) + _message(2, _feature(values)))
+        _encode(1, _encode(1, name.encode()) + _encode(2, _encode_feature(values)))
         for name, values in features.items()
     )
-    return _message(1, b"".join(entries))
+    return _encode(1, b"".join(entries))
 
 
-def _feature(values):
+def _encode_feature(values):
     kinds = {type(value) for value in values}
     if kinds <= {bytes}:
-        return _message(1, b"".join(_message(1, value) for value in values))
+        return _encode(1, b"".join(_encode(1, value) for value in values))
     if kinds == {float}:
-        return _message(2, _message(1, struct.pack(f"<{len(values)}f", *values)))
+        return _encode(2, _encode(1, struct.pack(f"<{len(values)}f", *values)))
     assert kinds == {int}
-    return _message(3, _message(1, b"".join(_varint(value % 2**64) for value in values)))
+    return _encode(3, _encode(1, b"".join(_encode_varint(value % 2**64) for value in values)))
 
 
-def _message(number, content):
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
+def _encode(number, content):
+    return _encode_varint(number << 3 | 2) + _encode_varint(len(content)) + content
 
 
-def _varint(value):
+def _encode_varint(value):
     digits = bytearray()
     while value > 0x7F:
         digits.append(value & 0x7F | 0x80)

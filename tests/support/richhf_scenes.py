@@ -88,22 +88,22 @@ def make_scene(
     `misaligned` and `implausible` are the shares of scenes with a changed word and an artifact.
     """
     random = np.random.default_rng([seed, number])
-    items, ground = _content(random)
+    items, ground = _make_items(random)
     grain = float(random.choice([0.0, 0.05, 0.1]))
     pixels = paint(random, size, items, ground, grain)
     artifacts = 0 if random.random() >= implausible else int(random.integers(1, 3))
     boxes = [plant_artifact(random, pixels, items) for _ in range(artifacts)]
     changes = 0 if random.random() >= misaligned else 1 + int(random.random() < 1 / 3)
-    shown, wrong, blamed = _changed(random, items, ground, changes)
-    prompt, labels = _prompt(random, shown, wrong)
+    words, changed, shown_items = _change_words(random, items, ground, changes)
+    prompt, labels = _write_prompt(random, words, changed)
     return Scene(
         uid=f"scene-{seed}-{number}",
         prompt=prompt,
         image=pixels,
         labels=labels,
-        scores=_scores(boxes, len(wrong), grain),
-        artifact_points=_annotated(random, boxes),
-        misalignment_points=_annotated(random, [item.box for item in blamed]),
+        scores=_get_scores(boxes, len(changed), grain),
+        artifact_points=_annotate(random, boxes),
+        misalignment_points=_annotate(random, [item.box for item in shown_items]),
     )
 
 
@@ -148,41 +148,41 @@ def plant_artifact(
     """Spoil a part of an image in place and return its box, in parts of the side."""
     kind = random.choice(["noise", "doubled", "distorted"])
     if kind == "noise":
-        half = float(random.choice([0.11, 0.16]))
-        x, y = random.uniform(half, 1 - half, 2)
-        box = (float(x) - half, float(y) - half, float(x) + half, float(y) + half)
+        radius = float(random.choice([0.11, 0.16]))
+        x, y = random.uniform(radius, 1 - radius, 2)
+        box = (float(x) - radius, float(y) - radius, float(x) + radius, float(y) + radius)
     else:
         box = items[int(random.integers(len(items)))].box
     size = len(pixels)
     left, top, right, bottom = (round(size * value) for value in box)
     region = pixels[top:bottom, left:right]
-    region[:] = {"noise": _noise, "doubled": _doubled, "distorted": _distorted}[kind](
+    region[:] = {"noise": _add_noise, "doubled": _double, "distorted": _distort}[kind](
         random, region.copy()
     )
     return left / size, top / size, right / size, bottom / size
 
 
-def _noise(random, region: np.ndarray) -> np.ndarray:
+def _add_noise(random, region: np.ndarray) -> np.ndarray:
     return random.integers(0, 256, region.shape, dtype=np.uint8)
 
 
-def _doubled(random, region: np.ndarray) -> np.ndarray:
-    """Return the region twice, half as large, above and beside itself."""
-    small = region[::2, ::2]
-    rows, columns = -(-region.shape[0] // len(small)), -(-region.shape[1] // small.shape[1])
-    return np.tile(small, (rows, columns, 1))[: region.shape[0], : region.shape[1]]
+def _double(random, region: np.ndarray) -> np.ndarray:
+    """Return the region twice, half as large, in both directions."""
+    half = region[::2, ::2]
+    rows, columns = -(-region.shape[0] // len(half)), -(-region.shape[1] // half.shape[1])
+    return np.tile(half, (rows, columns, 1))[: region.shape[0], : region.shape[1]]
 
 
-def _distorted(random, region: np.ndarray) -> np.ndarray:
+def _distort(random, region: np.ndarray) -> np.ndarray:
     """Return the region with its rows pushed to the sides, two by two."""
     width = region.shape[1]
     for row in range(0, len(region), 2):
-        push = int(random.integers(-width // 3, width // 3 + 1))
-        region[row : row + 2] = np.roll(region[row : row + 2], push, axis=1)
+        shift = int(random.integers(-width // 3, width // 3 + 1))
+        region[row : row + 2] = np.roll(region[row : row + 2], shift, axis=1)
     return region
 
 
-def _content(random: np.random.Generator) -> tuple[list[Item], str]:
+def _make_items(random: np.random.Generator) -> tuple[list[Item], str]:
     n = 2 + int(random.random() < 0.3)
     colours = random.permutation(list(COLOURS))[:n]
     shapes = random.permutation(SHAPES)[:n]
@@ -196,44 +196,44 @@ def _content(random: np.random.Generator) -> tuple[list[Item], str]:
     return items, str(random.choice(list(GROUNDS)))
 
 
-def _changed(random, items: Sequence[Item], ground: str, changes: int):
+def _change_words(random, items: Sequence[Item], ground: str, changes: int):
     """Return the words for the prompt, which of them are changed, and the shapes concerned."""
     words = {"ground": ground}
     for i, item in enumerate(items):
         words[f"colour{i}"], words[f"shape{i}"] = item.colour, item.shape
     choices = {"ground": list(GROUNDS), "colour": list(COLOURS), "shape": list(SHAPES)}
     changed = [str(name) for name in random.permutation(list(words))[:changes]]
-    blamed = []
+    concerned = []
     for name in changed:
         # A word that stands for nothing in the image: no word may be right for another shape.
-        absent = sorted(set(choices[name.rstrip("012")]) - set(words.values()) - _all(items))
+        absent = sorted(set(choices[name.rstrip("012")]) - set(words.values()) - _get_words(items))
         words[name] = str(random.choice(absent))
         if name != "ground":
-            blamed.append(items[int(name[-1])])
-    return words, changed, blamed
+            concerned.append(items[int(name[-1])])
+    return words, changed, concerned
 
 
-def _all(items: Sequence[Item]) -> set[str]:
+def _get_words(items: Sequence[Item]) -> set[str]:
     return {item.colour for item in items} | {item.shape for item in items}
 
 
-def _prompt(random, words: dict[str, str], changed: Sequence[str]) -> tuple[str, list[int]]:
+def _write_prompt(random, words: dict[str, str], changed: Sequence[str]) -> tuple[str, list[int]]:
     """Write the prompt, and mark the tokens that come from changed words."""
     n = sum(name.startswith("colour") for name in words)
     marked = {name: word + "\0" * (name in changed) for name, word in words.items()}
-    described = [f"{marked[f'colour{i}']} {marked[f'shape{i}']}" for i in range(n)]
+    items = [f"{marked[f'colour{i}']} {marked[f'shape{i}']}" for i in range(n)]
     if n == 3:
-        described = [described[0] + _THIRD.format(c=described[1]), described[2]]
+        items = [items[0] + _THIRD.format(c=items[1]), items[2]]
     template = str(random.choice(_TEMPLATES))
-    text = template.format(a=described[0], b=described[1], ground=marked["ground"])
+    text = template.format(a=items[0], b=items[1], ground=marked["ground"])
     labels = [int("\0" not in token) for token in prompt_tokens(text)]
     return text.replace("\0", ""), labels
 
 
-def _scores(boxes: Sequence[Any], changes: int, grain: float) -> dict[str, float]:
-    lost = sum(0.25 + 0.25 * (right - left > 0.27) for left, _, right, _ in boxes)
+def _get_scores(boxes: Sequence[Any], changes: int, grain: float) -> dict[str, float]:
+    penalty = sum(0.25 + 0.25 * (right - left > 0.27) for left, _, right, _ in boxes)
     scores = {
-        "plausibility": max(0.0, 1 - lost),
+        "plausibility": max(0.0, 1 - penalty),
         "alignment": 1 - 0.25 * changes,
         "aesthetics": 1 - grain / 0.12,
     }
@@ -241,62 +241,62 @@ def _scores(boxes: Sequence[Any], changes: int, grain: float) -> dict[str, float
     return {name: round(value * 12) / 12 for name, value in scores.items()}
 
 
-def _annotated(random, boxes: Sequence[Any]) -> list[list[tuple[float, float]]]:
+def _annotate(random, boxes: Sequence[Any]) -> list[list[tuple[float, float]]]:
     """Return the points of three annotators: the first ones exact, the others a little off."""
-    found = []
+    annotators = []
     for spread in (0.0, 0.012, 0.012):
-        points = [p for box in boxes for p in _covering(box)]
-        moved = np.array(points).reshape(-1, 2) + random.normal(0, spread, (len(points), 2))
-        found.append([tuple(map(float, point)) for point in moved.clip(0, 1)])
-    return found
+        points = [p for box in boxes for p in _cover(box)]
+        shifted = np.array(points).reshape(-1, 2) + random.normal(0, spread, (len(points), 2))
+        annotators.append([tuple(map(float, point)) for point in shifted.clip(0, 1)])
+    return annotators
 
 
-def _covering(box: tuple[float, float, float, float]) -> list[tuple[float, float]]:
+def _cover(box: tuple[float, float, float, float]) -> list[tuple[float, float]]:
     """Return points in a box whose disks cover it."""
     left, top, right, bottom = box
 
-    def along(low: float, high: float) -> np.ndarray:
+    def space(low: float, high: float) -> np.ndarray:
         n = max(1, round((high - low) / 0.075))
         return low + (np.arange(n) + 0.5) * (high - low) / n
 
-    return [(float(x), float(y)) for y in along(top, bottom) for x in along(left, right)]
+    return [(float(x), float(y)) for y in space(top, bottom) for x in space(left, right)]
 
 
-def heatmap(points: Sequence[Sequence[tuple[float, float]]], size: int = MAP_SIZE) -> np.ndarray:
+def draw_map(points: Sequence[Sequence[tuple[float, float]]], size: int = MAP_SIZE) -> np.ndarray:
     """Return the mean over annotators of the union of their points' disks, in 0 .. 1."""
     radius = size / 20
     centres = np.arange(size) + 0.5
     total = np.zeros((size, size), dtype=np.uint16)
-    for one in points:
+    for annotator in points:
         marked = np.zeros((size, size), dtype=bool)
-        for x, y in one:
-            rows, columns = (_near(middle * size, radius, size) for middle in (y, x))
-            high, wide = centres[rows] - y * size, centres[columns] - x * size
-            marked[rows, columns] |= high[:, None] ** 2 + wide**2 <= radius**2
+        for x, y in annotator:
+            rows, columns = (_get_range(centre * size, radius, size) for centre in (y, x))
+            heights, widths = centres[rows] - y * size, centres[columns] - x * size
+            marked[rows, columns] |= heights[:, None] ** 2 + widths**2 <= radius**2
         total += marked
     return total / max(1, len(points))
 
 
-def _near(middle: float, radius: float, size: int) -> slice:
+def _get_range(centre: float, radius: float, size: int) -> slice:
     """Return the pixels of a row or column that a disk can touch."""
-    return slice(max(0, int(middle - radius)), min(size, int(middle + radius) + 1))
+    return slice(max(0, int(centre - radius)), min(size, int(centre + radius) + 1))
 
 
-def scene_row(scene: Scene) -> dict[str, Any]:
+def to_row(scene: Scene) -> dict[str, Any]:
     """Return a scene as a row for `write_split`."""
     maps = {
-        "implausibility_map": heatmap(scene.artifact_points),
-        "misalignment_map": heatmap(scene.misalignment_points),
+        "implausibility_map": draw_map(scene.artifact_points),
+        "misalignment_map": draw_map(scene.misalignment_points),
     }
     return {
         "filename": f"scenes/{scene.uid}.png",
         **scene.scores,
-        **{name: png((255 * one).round().astype(np.uint8)) for name, one in maps.items()},
+        **{name: to_png((255 * values).round().astype(np.uint8)) for name, values in maps.items()},
         "token_labels": scene.labels,
     }
 
 
-def png(pixels: np.ndarray) -> bytes:
+def to_png(pixels: np.ndarray) -> bytes:
     """Return an array of 8 bit as a PNG file's content."""
     from PIL import Image
 
@@ -326,12 +326,12 @@ def _write(folder: Path, split: str, scenes: Sequence[Scene]) -> None:
     for name in ("richhf", "pickapic", "points"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     name = "dev" if split == "validation" else split
-    write_split(folder / "richhf" / f"{name}.tfrecord", map(scene_row, scenes))
+    write_split(folder / "richhf" / f"{name}.tfrecord", map(to_row, scenes))
     table = pa.table(
         {
             "caption": [scene.prompt for scene in scenes],
             "image_0_uid": [scene.uid for scene in scenes],
-            "jpg_0": [png(scene.image) for scene in scenes],
+            "jpg_0": [to_png(scene.image) for scene in scenes],
             "image_1_uid": [f"{scene.uid}-other" for scene in scenes],
             "jpg_1": pa.nulls(len(scenes), pa.binary()),
         }

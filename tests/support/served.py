@@ -14,19 +14,19 @@ from starlette.testclient import TestClient
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.web.serve import create_app
-from support.free_port import free_port
+from support.free_port import find_free_port
 
 SECRET = "a secret of the tests, long enough to sign"
 
 
-def token_of(page) -> str:
+def get_token(page) -> str:
     """Return the token that the forms of a page send."""
     return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
 
 
-def client_of(store, base_url="http://testserver", **how):
+def open_client(store, base_url="http://testserver", **options):
     """Return the client of a new visitor, without a server."""
-    app = create_app(store, secret=SECRET, **how)
+    app = create_app(store, secret=SECRET, **options)
     client = TestClient(app, base_url=base_url, follow_redirects=False)
     client.store = store
     return client
@@ -40,19 +40,19 @@ def join(client, link=None, role="annotator", **form):
     page = client.get(link, params=form or None)
     if page.status_code != 200:
         return page
-    form = {"csrf": token_of(page), "agree": "yes", **form}
+    form = {"csrf": get_token(page), "agree": "yes", **form}
     return client.post(link.partition("?")[0], data=form)
 
 
-def next_state(client, headers=None, **sent):
+def get_next_state(client, headers=None, **body):
     """Return the session's state and token, and the response to a request for the next item."""
     session = client.get("/api/session").json()
     headers = {"X-CSRF-Token": session["csrf"]} | (headers or {})
-    return session | client.post("/api/next", json=sent, headers=headers).json()
+    return session | client.post("/api/next", json=body, headers=headers).json()
 
 
 @dataclass
-class Served:
+class ServedStudy:
     """A study with its server.
 
     Attributes:
@@ -65,9 +65,9 @@ class Served:
     url: str
     port: int
 
-    def link(self, role: str = "annotator", **how) -> str:
+    def link(self, role: str = "annotator", **options) -> str:
         """Return a new invitation's link."""
-        [(token, _)] = make_links(self.store, 1, role=role, **how)
+        [(token, _)] = make_links(self.store, 1, role=role, **options)
         return f"{self.url}/join/{token}"
 
     def start(self) -> None:
@@ -98,13 +98,13 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(study) -> Iterator[Served]:
+def serve_study(study) -> Iterator[ServedStudy]:
     """Serve a study while the context lasts."""
-    port = free_port()
+    port = find_free_port()
     with contextlib.closing(open_store(study)) as store:
-        served = Served(study, store, f"http://127.0.0.1:{port}", port)
-        served.start()
+        server = ServedStudy(study, store, f"http://127.0.0.1:{port}", port)
+        server.start()
         try:
-            yield served
+            yield server
         finally:
-            served.stop()
+            server.stop()

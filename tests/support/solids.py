@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-FAR = 1e9
+NO_HIT = 1e9
 
 
 @dataclass(frozen=True)
@@ -29,55 +29,55 @@ class Solid:
         o = (np.asarray(origin) - self.centre) @ self.turn.T
         d = ray @ self.turn.T
         if self.kind == "ball":
-            far, normal = _ball(o, d, np.asarray(self.half))
+            distance, normal = _hit_ball(o, d, np.asarray(self.half))
         elif self.kind == "box":
-            far, normal = _box(o, d, np.asarray(self.half))
+            distance, normal = _hit_box(o, d, np.asarray(self.half))
         else:
-            far, normal = _cylinder(o, d, self.half[0], self.half[1])
-        return far, normal @ self.turn
+            distance, normal = _hit_cylinder(o, d, self.half[0], self.half[1])
+        return distance, normal @ self.turn
 
 
-def _ball(o, d, radii):
+def _hit_ball(o, d, radii):
     o, d = o / radii, d / radii
     a, b, c = (d * d).sum(-1), (o * d).sum(-1), (o * o).sum(-1) - 1
     discriminant = b * b - a * c
-    far = np.where(discriminant > 0, (-b - np.sqrt(np.maximum(discriminant, 0))) / a, FAR)
-    far = np.where(far > 1e-6, far, FAR)
-    normal = (o + np.where(far < FAR, far, 0)[..., None] * d) / radii
-    return far, normal / np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-12)
+    distance = np.where(discriminant > 0, (-b - np.sqrt(np.maximum(discriminant, 0))) / a, NO_HIT)
+    distance = np.where(distance > 1e-6, distance, NO_HIT)
+    normal = (o + np.where(distance < NO_HIT, distance, 0)[..., None] * d) / radii
+    return distance, normal / np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-12)
 
 
-def _box(o, d, half):
+def _hit_box(o, d, half):
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (-half - o) / d, (half - o) / d
     near, out = np.minimum(first, second), np.maximum(first, second)
     axis = np.argmax(near, -1)
     enter, leave = near.max(-1), out.min(-1)
-    far = np.where((enter < leave) & (enter > 1e-6), enter, FAR)
+    distance = np.where((enter < leave) & (enter > 1e-6), enter, NO_HIT)
     normal = np.zeros(d.shape)
     np.put_along_axis(
         normal, axis[..., None], -np.sign(np.take_along_axis(d, axis[..., None], -1)), -1
     )
-    return far, normal
+    return distance, normal
 
 
-def _cylinder(o, d, radius, half):
+def _hit_cylinder(o, d, radius, half):
     flat = np.array([1.0, 0.0, 1.0])
     a, b = (d * d * flat).sum(-1), (o * d * flat).sum(-1)
     c = (o * o * flat).sum(-1) - radius**2
     discriminant = b * b - a * c
     with np.errstate(divide="ignore", invalid="ignore"):
-        side = np.where(discriminant > 0, (-b - np.sqrt(np.maximum(discriminant, 0))) / a, FAR)
-        side = np.where(np.abs((o + side[..., None] * d)[..., 1]) <= half, side, FAR)
+        side = np.where(discriminant > 0, (-b - np.sqrt(np.maximum(discriminant, 0))) / a, NO_HIT)
+        side = np.where(np.abs((o + side[..., None] * d)[..., 1]) <= half, side, NO_HIT)
         lid = (np.sign(-d[..., 1]) * half - np.broadcast_to(o, d.shape)[..., 1]) / d[..., 1]
         point = o + lid[..., None] * d
-    lid = np.where((point[..., 0] ** 2 + point[..., 2] ** 2 <= radius**2), lid, FAR)
-    side, lid = (np.where(x > 1e-6, x, FAR) for x in (side, lid))
-    far = np.minimum(side, lid)
-    side_normal = (o + np.where(far < FAR, far, 0)[..., None] * d) * flat / radius
+    lid = np.where((point[..., 0] ** 2 + point[..., 2] ** 2 <= radius**2), lid, NO_HIT)
+    side, lid = (np.where(x > 1e-6, x, NO_HIT) for x in (side, lid))
+    distance = np.minimum(side, lid)
+    side_normal = (o + np.where(distance < NO_HIT, distance, 0)[..., None] * d) * flat / radius
     up = np.zeros(d.shape)
     up[..., 1] = np.sign(-d[..., 1])
-    return far, np.where((lid < side)[..., None], up, side_normal)
+    return distance, np.where((lid < side)[..., None], up, side_normal)
 
 
 @dataclass(frozen=True)
@@ -105,32 +105,32 @@ def cast(solids, light=None, size=192, pitch=25.0, fov=50.0, distance=6.0, look=
         distance: Of the eye from the point `look`.
     """
     tilt = np.radians(pitch)
-    ahead = np.array([0, -np.sin(tilt), -np.cos(tilt)])
+    forward = np.array([0, -np.sin(tilt), -np.cos(tilt)])
     up = np.array([0, np.cos(tilt), -np.sin(tilt)])
-    eye = np.asarray(look, float) - distance * ahead
+    eye = np.asarray(look, float) - distance * forward
     reach = np.tan(np.radians(fov) / 2)
     y, x = np.mgrid[:size, :size]
     x, y = ((v + 0.5) / size * 2 - 1 for v in (x, y))
-    ray = ahead + reach * (x[..., None] * np.array([1.0, 0, 0]) - y[..., None] * up)
+    ray = forward + reach * (x[..., None] * np.array([1.0, 0, 0]) - y[..., None] * up)
     with np.errstate(divide="ignore"):
-        floor = np.where(ray[..., 1] < 0, -eye[1] / ray[..., 1], FAR)
-    floor = np.where(floor < 60, floor, FAR)
+        floor = np.where(ray[..., 1] < 0, -eye[1] / ray[..., 1], NO_HIT)
+    floor = np.where(floor < 60, floor, NO_HIT)
     hits = [solid.hit(eye, ray) for solid in solids]
-    far = np.stack([floor, *(hit[0] for hit in hits)])
-    first = np.where(far.min(0) < FAR, far.argmin(0), -1)
-    nearest = np.where(first >= 0, far.min(0), 60.0)
+    distances = np.stack([floor, *(hit[0] for hit in hits)])
+    first = np.where(distances.min(0) < NO_HIT, distances.argmin(0), -1)
+    nearest = np.where(first >= 0, distances.min(0), 60.0)
     point = eye + nearest[..., None] * ray
     normal = np.zeros(ray.shape)
     normal[first == 0] = (0, 1, 0)
     for number, (_, normals) in enumerate(hits, 1):
         normal[first == number] = normals[first == number]
-    lit = np.ones(first.shape, bool)
+    is_lit = np.ones(first.shape, bool)
     if light is not None:
         light = np.asarray(light, float) / np.linalg.norm(light)
         start = point + 1e-4 * normal
         for solid in solids:
-            lit &= solid.hit(start, np.broadcast_to(light, ray.shape))[0] >= FAR
-        facing = np.clip(normal @ light, 0, 1) * lit
+            is_lit &= solid.hit(start, np.broadcast_to(light, ray.shape))[0] >= NO_HIT
+        facing = np.clip(normal @ light, 0, 1) * is_lit
     else:
         facing = np.full(first.shape, 0.7)
     colours = np.array([(0.72, 0.7, 0.66), *(solid.colour for solid in solids), (0.6, 0.7, 0.85)])
@@ -142,6 +142,6 @@ def cast(solids, light=None, size=192, pitch=25.0, fov=50.0, distance=6.0, look=
         if solids
         else np.zeros((0, size, size), bool),
         floor=first == 0,
-        shadow=(first == 0) & ~lit,
+        shadow=(first == 0) & ~is_lit,
         fov=fov,
     )

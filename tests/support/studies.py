@@ -18,16 +18,18 @@ MODELS = ("sdxl", "reference")
 _FLAGS = ("control", "training", "check")
 
 
-def write_table(folder, prompts=4, controls=0, training=0, models=MODELS, expected="2", known=0):
+def write_table(
+    folder, prompts=4, controls=0, training=0, models=MODELS, expected="2", check_items=0
+):
     """Write images and the table of a study; return the table's path."""
     rows = []
     purposes = ["work"] * prompts + ["control"] * controls + ["training"] * training
-    purposes += ["check"] * known
+    purposes += ["check"] * check_items
     (folder / "images").mkdir(exist_ok=True)
     for number, purpose in enumerate(purposes):
-        for place, model in enumerate(models):
+        for index, model in enumerate(models):
             name = f"{number}-{model}.png"
-            color = (number % 256, number // 256, place)
+            color = (number % 256, number // 256, index)
             Image.new("RGB", (8, 6), color).save(folder / "images" / name)
             rows.append(
                 {
@@ -35,50 +37,52 @@ def write_table(folder, prompts=4, controls=0, training=0, models=MODELS, expect
                     "prompt": f"a cat and {number} dogs",
                     "image": name,
                     "model": model,
-                    **{one: "yes" if purpose == one else "" for one in _FLAGS},
+                    **{flag: "yes" if purpose == flag else "" for flag in _FLAGS},
                     "expected": expected if purpose in ("training", "check") else "",
                 }
             )
     return write_csv(folder / "prompts.csv", rows)
 
 
-def small_study(folder, kind="relevance", prompts=4, controls=0, training=0, known=0, **settings):
+def write_study(
+    folder, kind="relevance", prompts=4, controls=0, training=0, check_items=0, **settings
+):
     """Make a study in a folder."""
-    file = write_table(folder, prompts, controls, training, known=known)
-    return make_study(folder / "study.yaml", file, folder / "images", kind, **settings)
+    table = write_table(folder, prompts, controls, training, check_items=check_items)
+    return make_study(folder / "study.yaml", table, folder / "images", kind, **settings)
 
 
-def small_store(folder, **settings):
+def create_store(folder, **settings):
     """Make a study and open its database."""
-    return open_store(small_study(folder, **settings))
+    return open_store(write_study(folder, **settings))
 
 
-def rows(store, table):
+def read_rows(store, table):
     """All rows of a table."""
     with store.begin_read() as db:
         return db.execute(select(*table.__table__.c).order_by(*table.__table__.primary_key)).all()
 
 
-def answer(store, person_id, shown, value=None):
+def answer_item(store, person_id, item, value=None):
     """Answer all of an item as one person; return the result of each save."""
     study = store.study
     if value is None and study.kind.name == "order":
-        value = {"places": {str(image.id): 1 + place for place, image in enumerate(shown.images)}}
+        value = {"places": {str(image.id): 1 + index for index, image in enumerate(item.images)}}
     value = VALUES[study.kind.name] if value is None else value
-    images = [image.id for image in shown.images] if study.kind.about_image else [None]
+    images = [image.id for image in item.images] if study.kind.about_image else [None]
     return [
-        save_answer(store, person_id, shown.assignment, image, value, str(uuid.uuid4()), 1.5)
+        save_answer(store, person_id, item.assignment, image, value, str(uuid.uuid4()), 1.5)
         for image in images
     ]
 
 
-def do_all(store, person_id, value=None, most=1000):
+def answer_all(store, person_id, value=None, limit=1000):
     """Let a person answer all items that are assigned; return the items shown."""
-    found = []
-    for _ in itertools.repeat(None, most):
-        shown = reserve_item(store, person_id)
-        if shown is None:
+    items = []
+    for _ in itertools.repeat(None, limit):
+        item = reserve_item(store, person_id)
+        if item is None:
             break
-        answer(store, person_id, shown, value)
-        found.append(shown)
-    return found
+        answer_item(store, person_id, item, value)
+        items.append(item)
+    return items

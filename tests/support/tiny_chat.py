@@ -1,9 +1,9 @@
 """Random models of a few kilobytes that can chat: of images and text, and of text alone.
 
-The processors of `SEEING` need torchvision, one num2words too.
+The processors of `VISION_KINDS` need torchvision, one num2words too.
 """
 
-from support.tiny_models import _character_tokenizer, save_varied
+from support.tiny_models import make_tokenizer, save_varied
 
 _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }} "
@@ -18,17 +18,17 @@ _TEXT_TEMPLATE = (
 )
 
 
-SEEING = ("qwen2_5_vl", "qwen3_vl", "smolvlm")
+VISION_KINDS = ("qwen2_5_vl", "qwen3_vl", "smolvlm")
 
 
-def save_seeing(folder, kind):
+def save_vision_chat(folder, kind):
     """Save a random model of a kind of today's that sees, with its own processor."""
-    return save_varied(folder, globals()[f"_{kind}"])
+    return save_varied(folder, globals()[f"_make_{kind}"])
 
 
-def _tokenizer(**special):
+def _make_tokenizer(**special):
     """Return a tokenizer of characters with further tokens, and their numbers by name."""
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": list(special.values())})
     tokenizer.model_max_length = 4096
     for name, token in special.items():
@@ -38,17 +38,17 @@ def _tokenizer(**special):
     }
 
 
-def _text(tokenizer, **options):
+def _make_text_settings(tokenizer, **options):
     sizes = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4}
     sizes |= {"num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 4096}
-    ends = {"eos_token_id": tokenizer.sep_token_id, "pad_token_id": tokenizer.pad_token_id}
-    return {**sizes, **ends, "vocab_size": len(tokenizer), **options}
+    special = {"eos_token_id": tokenizer.sep_token_id, "pad_token_id": tokenizer.pad_token_id}
+    return {**sizes, **special, "vocab_size": len(tokenizer), **options}
 
 
-def _qwen(version, videos, vision, **text):
+def _make_qwen(version, videos, vision, **text):
     import transformers
 
-    tokenizer, ids = _tokenizer(
+    tokenizer, ids = _make_tokenizer(
         image_token="<|image_pad|>",
         video_token="<|video_pad|>",
         vision_start_token="<|vision_start|>",
@@ -56,11 +56,11 @@ def _qwen(version, videos, vision, **text):
     )
     rope = {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0}
     config = getattr(transformers, f"{version}Config")(
-        text_config=_text(tokenizer, rope_parameters=rope, **text),
+        text_config=_make_text_settings(tokenizer, rope_parameters=rope, **text),
         vision_config={"hidden_size": 32, "depth": 2, "num_heads": 2, **vision},
         **ids,
     )
-    shown = "<|vision_start|><|image_pad|><|vision_end|>"
+    placeholder = "<|vision_start|><|image_pad|><|vision_end|>"
     processor = getattr(transformers, f"{version}Processor")(
         transformers.Qwen2VLImageProcessor(
             patch_size=vision["patch_size"],
@@ -68,37 +68,37 @@ def _qwen(version, videos, vision, **text):
         ),
         tokenizer,
         getattr(transformers, videos)(),
-        chat_template=_TEMPLATE.replace("<image>", shown),
+        chat_template=_TEMPLATE.replace("<image>", placeholder),
     )
     return getattr(transformers, f"{version}ForConditionalGeneration")(config), processor
 
 
-def _qwen2_5_vl():
+def _make_qwen2_5_vl():
     vision = {"intermediate_size": 32, "out_hidden_size": 32, "patch_size": 14}
     vision |= {"fullatt_block_indexes": [1], "window_size": 56}
-    return _qwen("Qwen2_5_VL", "Qwen2VLVideoProcessor", vision)
+    return _make_qwen("Qwen2_5_VL", "Qwen2VLVideoProcessor", vision)
 
 
-def _qwen3_vl():
+def _make_qwen3_vl():
     vision = {"intermediate_size": 32, "out_hidden_size": 32, "patch_size": 16}
     vision |= {"num_position_embeddings": 16, "deepstack_visual_indexes": [0]}
-    return _qwen("Qwen3VL", "Qwen3VLVideoProcessor", vision, head_dim=8)
+    return _make_qwen("Qwen3VL", "Qwen3VLVideoProcessor", vision, head_dim=8)
 
 
-def _smolvlm():
+def _make_smolvlm():
     import transformers
 
-    places = [f"<row_{row}_col_{column}>" for row in range(1, 5) for column in range(1, 5)]
-    tokenizer, ids = _tokenizer(
+    tiles = [f"<row_{row}_col_{column}>" for row in range(1, 5) for column in range(1, 5)]
+    tokenizer, ids = _make_tokenizer(
         fake_image_token="<fake_token_around_image>",
         image_token="<image>",
         global_image_token="<global-img>",
         end_of_utterance_token="<end_of_utterance>",
-        **{f"place_{number}": token for number, token in enumerate(places)},
+        **{f"place_{number}": token for number, token in enumerate(tiles)},
     )
     tokenizer.image_token_id = ids["image_token_id"]
     config = transformers.SmolVLMConfig(
-        text_config=transformers.LlamaConfig(**_text(tokenizer)).to_dict(),
+        text_config=transformers.LlamaConfig(**_make_text_settings(tokenizer)).to_dict(),
         vision_config={
             "hidden_size": 16,
             "intermediate_size": 16,
@@ -124,12 +124,12 @@ def _smolvlm():
 
 
 def save_text_chat(folder, template=_TEXT_TEMPLATE):
-    """Save a random Llama with a tokenizer of characters; without a template if told so."""
+    """Save a random Llama with a tokenizer of characters; without a template if it is None."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(0)
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.model_max_length = 4096
     tokenizer.chat_template = template
     config = LlamaConfig(
@@ -162,7 +162,7 @@ def save_chat(folder):
     )
 
     torch.manual_seed(0)
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
     tokenizer.model_max_length = 4096
     layers = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}

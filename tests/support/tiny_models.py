@@ -22,21 +22,21 @@ RECIPES = {
 }
 
 
-def trainer(name: str):
+def import_trainer(name: str):
     """Import the script of `pqpp train NAME`."""
     return importlib.import_module(f"pqpp_training.train_{name}")
 
 
-def recipe_of(name: str):
+def get_recipe_class(name: str):
     """Return the class of the recipe of `pqpp train NAME`."""
-    return getattr(trainer(name), RECIPES[name])
+    return getattr(import_trainer(name), RECIPES[name])
 
 
-def train(name: str, *words: str):
+def train(name: str, *arguments: str):
     """Do what `pqpp train NAME WORDS` does; errors come as they are."""
     from pqpp_files.options.recipe import parse_recipe
 
-    return trainer(name).train(parse_recipe(recipe_of(name), "", "", words))
+    return import_trainer(name).train(parse_recipe(get_recipe_class(name), "", "", arguments))
 
 
 def train_until(name: str, recipe, interrupt_at: int | None = None):
@@ -54,7 +54,7 @@ def train_until(name: str, recipe, interrupt_at: int | None = None):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PerformanceTrainer, "training_step", step_or_interrupt)
-        outcome = trainer(name).train(recipe)
+        outcome = import_trainer(name).train(recipe)
     return outcome, load_file(Path(recipe.output_dir) / "model" / "model.safetensors")
 
 
@@ -74,7 +74,7 @@ def save_text_encoder(folder: Path, hidden_size: int = 16) -> Path:
     from transformers import BertConfig, BertModel
 
     torch.manual_seed(0)
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     config = BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=hidden_size,
@@ -88,12 +88,12 @@ def save_text_encoder(folder: Path, hidden_size: int = 16) -> Path:
     return folder
 
 
-def save_varied(folder: Path, build) -> Path:
+def save_varied(folder: Path, make_model) -> Path:
     """Save the random model and processor of `build`; its outputs differ by the image."""
     import torch
 
     torch.manual_seed(0)
-    model, processor = build()
+    model, processor = make_model()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
@@ -103,7 +103,7 @@ def save_varied(folder: Path, build) -> Path:
 
 
 def save_bert(folder: Path, targets: list[str]) -> Path:
-    """Save a text predictor, and its random encoder in the folder `encoder` beside it."""
+    """Save a text predictor, and its random encoder in the folder `encoder` next to it."""
     from pqpp_backbones.pretrained import load_tokenizer
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
@@ -129,7 +129,7 @@ def save_clip(folder: Path, size: int = 16) -> Path:
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPProcessor
 
     torch.manual_seed(0)
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     layers = {
         "hidden_size": size,
         "intermediate_size": 2 * size,
@@ -156,7 +156,7 @@ def save_siglip(folder: Path) -> Path:
     from transformers import SiglipConfig, SiglipImageProcessor, SiglipModel, SiglipProcessor
 
     torch.manual_seed(0)
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     layers = {"hidden_size": 16, "intermediate_size": 32}
     layers |= {"num_hidden_layers": 1, "num_attention_heads": 2}
     text = {"vocab_size": len(tokenizer), "max_position_embeddings": 48, **layers}
@@ -169,22 +169,22 @@ def save_siglip(folder: Path) -> Path:
     return folder
 
 
-def _character_tokenizer(pad_id=0):
+def make_tokenizer(pad_id=0):
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     order = special if pad_id == 0 else [special[2], special[0], special[3], special[1]]
     vocabulary = {token: i for i, token in enumerate([*order, *string.ascii_letters, " "])}
-    plain = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    plain.post_processor = processors.TemplateProcessing(
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
     )
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), special, strict=True))
     return PreTrainedTokenizerFast(
-        tokenizer_object=plain, **names, eos_token="[SEP]", model_max_length=48
+        tokenizer_object=tokenizer, **names, eos_token="[SEP]", model_max_length=48
     )
 
 
@@ -203,13 +203,13 @@ def save_encoder(folder: Path, kind: str) -> Path:
         return save_text_encoder(folder)
     torch.manual_seed(0)
     # RoBERTa's kind counts positions from behind the padding's number.
-    tokenizer = _character_tokenizer(pad_id=1 if kind in ("roberta", "mpnet") else 0)
-    words, pad = len(tokenizer), tokenizer.pad_token_id
+    tokenizer = make_tokenizer(pad_id=1 if kind in ("roberta", "mpnet") else 0)
+    vocab_size, pad = len(tokenizer), tokenizer.pad_token_id
     layers = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20}
-    layers |= {"vocab_size": words, "pad_token_id": pad, "max_position_embeddings": 56}
-    t5 = {"vocab_size": words, "d_model": 10, "d_kv": 5, "d_ff": 16, "num_layers": 2}
+    layers |= {"vocab_size": vocab_size, "pad_token_id": pad, "max_position_embeddings": 56}
+    t5 = {"vocab_size": vocab_size, "d_model": 10, "d_kv": 5, "d_ff": 16, "num_layers": 2}
     t5 |= {"num_heads": 2, "pad_token_id": pad}
-    distil = {"vocab_size": words, "dim": 12, "n_layers": 2, "n_heads": 2, "hidden_dim": 20}
+    distil = {"vocab_size": vocab_size, "dim": 12, "n_layers": 2, "n_heads": 2, "hidden_dim": 20}
     ends = {"eos_token_id": tokenizer.sep_token_id, "bos_token_id": tokenizer.cls_token_id}
     all_ends = ends | {"cls_token_id": ends["bos_token_id"], "sep_token_id": ends["eos_token_id"]}
     model = {
@@ -237,7 +237,7 @@ def save_blip2(folder: Path) -> Path:
     import transformers as hf
 
     torch.manual_seed(0)
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.add_tokens(["<image>"], special_tokens=True)
     layers = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
     config = hf.Blip2Config(

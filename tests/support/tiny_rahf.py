@@ -6,15 +6,15 @@ import functools
 PROMPTS = ("a red cat on a mat", "a blue dog next to a house", "two green birds, three boats")
 
 
-def tiny_feedback(variant="multi_head", seed=0):
+def make_feedback(variant="multi_head", seed=0):
     """Return a random RAHF model with its processor, for images of any size."""
     import torch
 
     from pqpp_feedback.rahf import FeedbackModel, RahfForRichFeedback
 
-    processor = tiny_processor(variant)
+    processor = make_processor(variant)
     torch.manual_seed(seed)
-    model = RahfForRichFeedback(tiny_config(variant, len(processor.tokenizer)))
+    model = RahfForRichFeedback(make_config(variant, len(processor.tokenizer)))
     # First weights leave zeros and ones that would hide a lost tensor.
     with torch.no_grad():
         for parameter in model.parameters():
@@ -22,7 +22,7 @@ def tiny_feedback(variant="multi_head", seed=0):
     return FeedbackModel(model, processor, "cpu")
 
 
-def tiny_config(variant="multi_head", vocab_size=300):
+def make_config(variant="multi_head", vocab_size=300):
     """Return a configuration for images of 32 x 32, with a few thousand weights."""
     from transformers import T5Config, ViTConfig
 
@@ -30,26 +30,26 @@ def tiny_config(variant="multi_head", vocab_size=300):
 
     layers = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     vision = ViTConfig(**layers, num_attention_heads=2, image_size=32, patch_size=8)
-    kinds = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": True, "dropout_rate": 0.0}
-    kinds |= {"vocab_size": vocab_size, "decoder_start_token_id": 0}
-    text = T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, **kinds)
+    options = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": True, "dropout_rate": 0.0}
+    options |= {"vocab_size": vocab_size, "decoder_start_token_id": 0}
+    text = T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, **options)
     heads = {"heatmap_conv_sizes": (12, 8), "heatmap_deconv_sizes": (8, 8, 8)}
     heads |= {"score_conv_sizes": (8, 4), "score_dense_sizes": (16, 8)}
     return RahfConfig(vision_config=vision, text_config=text, variant=variant, **heads)
 
 
-def tiny_processor(variant="multi_head"):
+def make_processor(variant="multi_head"):
     """Return a processor for images of 32 x 32."""
     from transformers import ViTImageProcessor
 
     from pqpp_feedback.rahf import RahfProcessor
 
     images = ViTImageProcessor(size={"height": 32, "width": 32})
-    return RahfProcessor(images, tiny_tokenizer(), variant=variant)
+    return RahfProcessor(images, make_tokenizer(), variant=variant)
 
 
 @functools.cache
-def tiny_tokenizer():
+def make_tokenizer():
     """Return a byte-level tokenizer that knows a few words."""
     from pqpp_feedback.rahf.processing_rahf import train_tokenizer
 
@@ -59,19 +59,19 @@ def tiny_tokenizer():
 BLOCKS = {"block_out_channels": (8, 16), "layers_per_block": 1, "norm_num_groups": 4}
 
 
-def diffusion(inpainting=False):
+def make_diffusion(inpainting=False):
     """Return a random Stable Diffusion pipeline, or one that inpaints, for images of 32 x 32."""
     import diffusers
     import torch
     from transformers import CLIPTextModel
 
     torch.manual_seed(0)
-    kind = "StableDiffusionInpaintPipeline" if inpainting else "StableDiffusionPipeline"
-    pipe = getattr(diffusers, kind)(
-        vae=tiny_vae(),
-        text_encoder=CLIPTextModel(text_config()),
-        tokenizer=short_tokenizer(),
-        unet=tiny_unet(in_channels=9 if inpainting else 4, cross_attention_dim=16),
+    name = "StableDiffusionInpaintPipeline" if inpainting else "StableDiffusionPipeline"
+    pipe = getattr(diffusers, name)(
+        vae=make_vae(),
+        text_encoder=CLIPTextModel(make_text_config()),
+        tokenizer=make_short_tokenizer(),
+        unet=make_unet(in_channels=9 if inpainting else 4, cross_attention_dim=16),
         scheduler=diffusers.DDIMScheduler(clip_sample=False, steps_offset=1),
         safety_checker=None,
         feature_extractor=None,
@@ -81,7 +81,7 @@ def diffusion(inpainting=False):
     return pipe
 
 
-def diffusion_xl():
+def make_diffusion_xl():
     """Return a random Stable Diffusion XL pipeline for images of 32 x 32."""
     import diffusers
     import torch
@@ -89,12 +89,12 @@ def diffusion_xl():
 
     torch.manual_seed(0)
     pipe = diffusers.StableDiffusionXLPipeline(
-        vae=tiny_vae(),
-        text_encoder=CLIPTextModel(text_config()),
-        text_encoder_2=CLIPTextModelWithProjection(text_config()),
-        tokenizer=short_tokenizer(),
-        tokenizer_2=short_tokenizer(),
-        unet=tiny_unet(
+        vae=make_vae(),
+        text_encoder=CLIPTextModel(make_text_config()),
+        text_encoder_2=CLIPTextModelWithProjection(make_text_config()),
+        tokenizer=make_short_tokenizer(),
+        tokenizer_2=make_short_tokenizer(),
+        unet=make_unet(
             cross_attention_dim=32,  # of both encoders
             addition_embed_type="text_time",
             addition_time_embed_dim=8,
@@ -107,7 +107,7 @@ def diffusion_xl():
     return pipe
 
 
-def diffusion_3():
+def make_diffusion_3():
     """Return a random Stable Diffusion 3 pipeline, with T5, for images of 32 x 32."""
     import diffusers
     import torch
@@ -127,19 +127,19 @@ def diffusion_3():
             pooled_projection_dim=32,
         ),
         scheduler=diffusers.FlowMatchEulerDiscreteScheduler(),
-        vae=tiny_vae(latent_channels=16, shift_factor=0.06),
-        text_encoder=CLIPTextModelWithProjection(text_config()),
-        tokenizer=short_tokenizer(),
-        text_encoder_2=CLIPTextModelWithProjection(text_config()),
-        tokenizer_2=short_tokenizer(),
+        vae=make_vae(latent_channels=16, shift_factor=0.06),
+        text_encoder=CLIPTextModelWithProjection(make_text_config()),
+        tokenizer=make_short_tokenizer(),
+        text_encoder_2=CLIPTextModelWithProjection(make_text_config()),
+        tokenizer_2=make_short_tokenizer(),
         text_encoder_3=T5EncoderModel(t5),
-        tokenizer_3=short_tokenizer(),
+        tokenizer_3=make_short_tokenizer(),
     )
     pipe.set_progress_bar_config(disable=True)
     return pipe
 
 
-def tiny_unet(**options):
+def make_unet(**options):
     import diffusers
 
     blocks = {
@@ -152,7 +152,7 @@ def tiny_unet(**options):
     )
 
 
-def tiny_vae(**options):
+def make_vae(**options):
     import diffusers
 
     blocks = {
@@ -163,10 +163,10 @@ def tiny_vae(**options):
     return diffusers.AutoencoderKL(in_channels=3, out_channels=3, **options)
 
 
-def text_config():
+def make_text_config():
     from transformers import CLIPTextConfig
 
-    tokenizer = tiny_tokenizer()
+    tokenizer = make_tokenizer()
     return CLIPTextConfig(
         hidden_size=16,
         intermediate_size=16,
@@ -180,8 +180,8 @@ def text_config():
     )
 
 
-def short_tokenizer():
+def make_short_tokenizer():
     """Return the tokenizer with the text encoders' length."""
-    tokenizer = copy.deepcopy(tiny_tokenizer())
+    tokenizer = copy.deepcopy(make_tokenizer())
     tokenizer.model_max_length = 16
     return tokenizer

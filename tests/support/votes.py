@@ -15,7 +15,7 @@ def build(judgments=None, runs=None, relevance=None, preferences=None, rankings=
     return build_benchmark(judgments, **files, options=BuildOptions(**options))
 
 
-def scores(built, column):
+def to_dict(benchmark, column):
     """Map each prompt to a column, over all splits."""
-    rows = [row for table in built.splits.values() for row in table.to_pylist()]
+    rows = [row for table in benchmark.splits.values() for row in table.to_pylist()]
     return {row["prompt"]: row[column] for row in rows}

@@ -36,7 +36,7 @@ class Outcome:
     error: str | None
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """All of it."""
         return "".join([self.stdout, self.stderr, self.log, self.error or ""])
 
@@ -68,11 +68,11 @@ class Worker:
             token: The access token, none for nobody's.
             home: Where it works and keeps what it downloads, instead of where the process does.
         """
-        return self._ask({"code": code, "token": token or "", "home": home and str(home)})
+        return self._send({"code": code, "token": token or "", "home": home and str(home)})
 
     def pqpp(self, *arguments: str, home: Path | None = None) -> Outcome:
         """Run the command line; `value` is its exit status."""
-        return self._ask({"arguments": arguments, "home": home and str(home)})
+        return self._send({"arguments": arguments, "home": home and str(home)})
 
     def close(self) -> None:
         """End the process."""
@@ -80,13 +80,13 @@ class Worker:
         self._process.stdout.close()
         self._process.wait(300)  # torch is slow to exit on a busy machine
 
-    def _ask(self, work: dict) -> Outcome:
-        self._process.stdin.write(json.dumps(work) + "\n")
+    def _send(self, request: dict) -> Outcome:
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return Outcome(**json.loads(self._process.stdout.readline()))
 
 
-class _ToOneText(logging.Handler):
+class _TextHandler(logging.Handler):
     def __init__(self):
         super().__init__(logging.DEBUG)
         self.text = io.StringIO()
@@ -101,34 +101,34 @@ def _serve() -> None:
     wait = time.sleep
     time.sleep = lambda seconds: wait(min(seconds, 0.01))
     for line in sys.stdin:
-        answers.write(json.dumps(_work(**json.loads(line))) + "\n")
+        answers.write(json.dumps(_run(**json.loads(line))) + "\n")
         answers.flush()
 
 
 @contextlib.contextmanager
-def _at_home(home: str | None):
+def _work_in(home: str | None):
     if home is None:
         yield
         return
     from huggingface_hub import constants
 
-    before, constants.HF_HUB_CACHE = constants.HF_HUB_CACHE, f"{home}/hub"
+    cache, constants.HF_HUB_CACHE = constants.HF_HUB_CACHE, f"{home}/hub"
     with contextlib.chdir(home):
         yield
-    constants.HF_HUB_CACHE = before
+    constants.HF_HUB_CACHE = cache
 
 
-def _work(
+def _run(
     code: str = "", arguments: tuple = (), token: str = "hf_tester", home: str | None = None
 ) -> dict:
     os.environ["HF_TOKEN"] = token
-    log, stdout, stderr = _ToOneText(), io.StringIO(), io.StringIO()
+    log, stdout, stderr = _TextHandler(), io.StringIO(), io.StringIO()
     logging.root.addHandler(log)
     logging.root.setLevel(logging.DEBUG)
     names: dict = {"result": None}
     error = None
     redirections = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr)
-    with redirections[0], redirections[1], _at_home(home):
+    with redirections[0], redirections[1], _work_in(home):
         try:
             if arguments:
                 from pqpp_cli.main import main

@@ -9,8 +9,7 @@ import pytest
 
 pytest.importorskip("yaml", reason="recipes are YAML")
 
-from support.tiny_models import REPOSITORY
-from support.tiny_models import recipe_of as get_recipe_class
+from support.tiny_models import REPOSITORY, get_recipe_class
 
 from pqpp_backbones.training.reading import explain_load_errors
 from pqpp_files.errors import PqppError

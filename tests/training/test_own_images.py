@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.tiny_models import recipe_of, save_clip, trainer  # noqa: E402
+from support.tiny_models import get_recipe_class, import_trainer, save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_datasets.errors import BenchmarkError  # noqa: E402
@@ -83,11 +83,11 @@ def test_rejects_missing_images(votes, tmp_path, cache):
 
 
 def train(name, dataset, folder, *arguments):
-    script = trainer(name)
+    script = import_trainer(name)
     clip = str(save_clip(folder / "clip"))
     flags = ("--dataset", dataset, "--model", clip, "--output_dir", str(folder / "run"))
     flags += ("--per_device_train_batch_size", "16")
-    recipe = parse_recipe(recipe_of(name), "", "", [*flags, *arguments])
+    recipe = parse_recipe(get_recipe_class(name), "", "", [*flags, *arguments])
     script.train(recipe)
     return str(folder / "run" / "model")
 

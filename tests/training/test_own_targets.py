@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
-from support.tiny_models import save_text_encoder, trainer  # noqa: E402
+from support.tiny_models import import_trainer, save_text_encoder  # noqa: E402
 
 from pqpp_datasets.export.parquet_folder import write_split  # noqa: E402
 from pqpp_datasets.target_columns import describe_targets, to_targets  # noqa: E402
@@ -34,7 +34,7 @@ def write_dataset(folder, targets=TARGETS, **columns):
 
 @pytest.fixture
 def script():
-    return trainer("bert")
+    return import_trainer("bert")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from safetensors.torch import load_file  # noqa: E402
-from support.tiny_models import save_text_encoder, trainer  # noqa: E402
+from support.tiny_models import import_trainer, save_text_encoder  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
@@ -19,7 +19,7 @@ from pqpp_models import ModelError, Predictor  # noqa: E402
 
 @pytest.fixture
 def script():
-    return trainer("bert")
+    return import_trainer("bert")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from safetensors.torch import load_file  # noqa: E402
-from support.tiny_models import REPOSITORY, save_text_encoder, train_until, trainer  # noqa: E402
+from support.tiny_models import REPOSITORY, import_trainer, save_text_encoder, train_until  # noqa: E402
 
 from pqpp_files.errors import PqppError  # noqa: E402
 
@@ -26,7 +26,7 @@ train = partial(train_until, "bert")
 @pytest.fixture
 def recipe(tmp_path, cache):
     """A recipe of 3 epochs of 10 steps for a tiny model, with a checkpoint every 3 steps."""
-    return trainer("bert").BertRecipe(
+    return import_trainer("bert").BertRecipe(
         subset="sample",
         model=str(save_text_encoder(tmp_path / "encoder")),
         output_dir=str(tmp_path / "run"),

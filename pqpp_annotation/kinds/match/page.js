@@ -1,6 +1,6 @@
 // Yes or no, and the linked prompts with images by the same model, which can be shown.
 import {grade} from "../grade.js";
-import {make, parts, showPrompt} from "../parts.js";
+import {make, findParts, showPrompt} from "../parts.js";
 import {gettext} from "../../texts.js";
 
 const ANSWERS = [
@@ -9,7 +9,7 @@ const ANSWERS = [
 ];
 
 export function start(task, api) {
-  const {linked, linkedList, linkedName} = parts(api.root);
+  const {linked, linkedList, linkedName} = findParts(api.root);
   const prompts = task.detail.linked ?? [];
   linked.hidden = prompts.length === 0;
   linkedName.textContent = prompts.length === 1
@@ -24,5 +24,5 @@ export function start(task, api) {
     linkedList.append(make("li", {}, text, ...elements));
   }
   const toggle = {key: "l", label: gettext("Show or hide linked prompts"), run: () => (linked.open = !linked.open)};
-  return grade(task, api, ANSWERS, {others: prompts.length ? [toggle] : []});
+  return grade(task, api, ANSWERS, {extraShortcuts: prompts.length ? [toggle] : []});
 }

@@ -1,15 +1,15 @@
 // Ranking of images: clicks rank them best first; dragging, buttons and keys move them. Ties if the
 // study allows them.
-import {isOnControl, make, parts, showPrompt} from "../parts.js";
+import {isOnControl, make, findParts, showPrompt} from "../parts.js";
 import {gettext} from "../../texts.js";
 
 const LETTERS = "ABCDEFGHIJKL";
 const DRAG_DISTANCE = 8; // pixels that a pointer moves before it drags
 
 export function start(task, api) {
-  const part = parts(api.root);
+  const part = findParts(api.root);
   const {images} = task;
-  const letter = id => LETTERS[images.findIndex(image => image.id === id)];
+  const getLetter = id => LETTERS[images.findIndex(image => image.id === id)];
   const undoStack = [];
   let ranked = []; // ids, best first
   let tied = new Set(); // ids with the same rank as the previous id
@@ -35,8 +35,8 @@ export function start(task, api) {
   }
 
   const cards = new Map(images.map(({id, url, width, height}) => {
-    const imageName = gettext("image {name}", {name: letter(id)});
-    const badge = make("span", {class: "badge-place", "aria-hidden": "true"});
+    const imageName = gettext("image {name}", {name: getLetter(id)});
+    const badge = make("span", {class: "rank-badge", "aria-hidden": "true"});
     const pick = make(
       "button", {type: "button", class: "pick", "data-image": id},
       make("img", {src: url, alt: "", width, height, draggable: "false"}), badge,
@@ -69,7 +69,7 @@ export function start(task, api) {
     const place = getRanks()[id];
     const left = images.length - ranked.length;
     const rest = left ? gettext("{left} left.", {left}) : gettext("All images ranked. Press Enter to continue.");
-    const message = gettext("Image {name}: rank {place}.", {name: letter(id), place});
+    const message = gettext("Image {name}: rank {place}.", {name: getLetter(id), place});
     api.say(`${message} ${rest}`);
   }
 
@@ -86,13 +86,13 @@ export function start(task, api) {
       choose(id);
       return;
     }
-    const to = ranked.indexOf(id) + step;
-    if (to < 0 || to >= ranked.length) return;
-    moveTo(id, to);
+    const target = ranked.indexOf(id) + step;
+    if (target < 0 || target >= ranked.length) return;
+    moveTo(id, target);
     cards.get(id).moves.children[step < 0 ? 0 : 1].focus({preventScroll: true});
   }
 
-  function moveTo(id, to) {
+  function moveTo(id, target) {
     change(() => {
       const from = ranked.indexOf(id);
       if (from >= 0) {
@@ -102,8 +102,8 @@ export function start(task, api) {
         ranked.splice(from, 1);
       }
       tied.delete(id);
-      ranked.splice(to, 0, id);
-      const after = ranked[to + 1];
+      ranked.splice(target, 0, id);
+      const after = ranked[target + 1];
       if (after !== undefined && tied.has(after)) tied.add(id);
     });
     say(id);
@@ -134,11 +134,11 @@ export function start(task, api) {
     };
     addEventListener("pointermove", moved => {
       wasDragged ||= Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) > DRAG_DISTANCE;
-      for (const {card} of cards.values()) card.classList.toggle("over", wasDragged && card === target(moved));
+      for (const {card} of cards.values()) card.classList.toggle("drop-target", wasDragged && card === target(moved));
     }, {signal: stop.signal});
     addEventListener("pointerup", moved => {
       stop.abort();
-      for (const {card} of cards.values()) card.classList.remove("over");
+      for (const {card} of cards.values()) card.classList.remove("drop-target");
       const card = wasDragged && target(moved);
       if (card) moveTo(id, ranked.indexOf(card.dataset.card));
       setTimeout(() => (wasDragged = false)); // ignores the click after dragging
@@ -152,10 +152,10 @@ export function start(task, api) {
     for (const [id, {card, pick, badge, moves}] of cards) {
       const place = ranks[id];
       badge.textContent = place ?? "";
-      card.classList.toggle("placed", place !== undefined);
+      card.classList.toggle("ranked", place !== undefined);
       pick.setAttribute("aria-label", place
-        ? gettext("Image {name}: rank {place}.", {name: letter(id), place})
-        : gettext("Image {name}, not ranked yet", {name: letter(id)}));
+        ? gettext("Image {name}: rank {place}.", {name: getLetter(id), place})
+        : gettext("Image {name}, not ranked yet", {name: getLetter(id)}));
       moves.hidden = place === undefined;
       moves.children[2]?.setAttribute("aria-pressed", String(tied.has(id)));
     }
@@ -163,7 +163,7 @@ export function start(task, api) {
     part.undo.disabled = undoStack.length === 0;
   }
 
-  function goOn() {
+  function proceed() {
     if (ranked.length < images.length) {
       api.say(gettext("{count} images not ranked yet", {count: images.length - ranked.length}));
       return;
@@ -172,7 +172,7 @@ export function start(task, api) {
     api.done();
   }
 
-  part.next.addEventListener("click", goOn, {signal: api.signal});
+  part.next.addEventListener("click", proceed, {signal: api.signal});
   part.undo.addEventListener("click", undo, {signal: api.signal});
   const focused = () => document.activeElement?.closest("[data-card]")?.dataset.card;
   api.shortcuts([
@@ -183,7 +183,7 @@ export function start(task, api) {
     {key: "ArrowRight", label: gettext("Move the focused image backward"), run: () => focused() && shift(focused(), 1)},
     ...(task.settings.ties ? [{key: "=", label: gettext("Tie the focused image with the previous image"), run: () => focused() && tie(focused())}] : []),
     {key: "Backspace", label: gettext("Undo"), run: undo},
-    {key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()},
+    {key: "Enter", label: gettext("Continue"), run: () => isOnControl() || proceed()},
   ]);
   draw();
   return {};

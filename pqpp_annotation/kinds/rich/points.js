@@ -1,5 +1,5 @@
 // Points on an image, set by clicks or a crosshair, and their disks.
-import {placeIn} from "../parts.js";
+import {getPosition} from "../parts.js";
 
 const RADIUS = 1 / 20; // of the image's height
 const STEP = 1 / 50; // of the image's height, for a press of an arrow key
@@ -9,7 +9,7 @@ const ARROWS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowD
 const clip = fraction => Math.min(1, Math.max(0, fraction));
 const round = fraction => Math.round(clip(fraction) * 1e6) / 1e6;
 
-function shape(tag, attributes) {
+function makeShape(tag, attributes) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
@@ -21,43 +21,43 @@ export function drawPoints(drawing, {width, height, tall}, kinds) {
   drawing.dataset.radius = height * tall * RADIUS;
   const cross = drawing.querySelector(".cross");
   drawing.replaceChildren(...kinds.flatMap(({name, points}) => points.flatMap(([x, y]) => {
-    const at = {cx: x * width, cy: y * height, r: drawing.dataset.radius};
-    return [shape("circle", {...at, class: "halo"}), shape("circle", {...at, class: `disk ${name}`})];
+    const position = {cx: x * width, cy: y * height, r: drawing.dataset.radius};
+    return [makeShape("circle", {...position, class: "halo"}), makeShape("circle", {...position, class: `disk ${name}`})];
   })), ...(cross ? [cross] : []));
 }
 
 /** Call `add` with [x, y], in fractions of the image, at each click, tap, or Enter on the crosshair. */
-export function follow({canvas, image, drawing}, api, add) {
-  const at = {x: .5, y: .5};
+export function trackPoints({canvas, image, drawing}, api, add) {
+  const position = {x: .5, y: .5};
 
   function moveCross() {
     drawing.querySelector(".cross")?.remove();
     const {width, height} = drawing.viewBox.baseVal;
-    const cross = shape("g", {class: "cross"});
+    const cross = makeShape("g", {class: "cross"});
     for (const name of ["halo", "line"]) {
       cross.append(
-        shape("path", {class: name, d: `M${at.x * width} 0V${height}M0 ${at.y * height}H${width}`}),
-        shape("circle", {class: name, cx: at.x * width, cy: at.y * height, r: drawing.dataset.radius}),
+        makeShape("path", {class: name, d: `M${position.x * width} 0V${height}M0 ${position.y * height}H${width}`}),
+        makeShape("circle", {class: name, cx: position.x * width, cy: position.y * height, r: drawing.dataset.radius}),
       );
     }
     drawing.append(cross);
   }
 
   canvas.addEventListener("click", event => {
-    Object.assign(at, placeIn(image, event));
-    add([round(at.x), round(at.y)]);
+    Object.assign(position, getPosition(image, event));
+    add([round(position.x), round(position.y)]);
     drawing.querySelector(".cross")?.remove();
   }, {signal: api.signal});
 
   canvas.addEventListener("keydown", event => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "Enter" || event.key === " ") {
-      if (!event.repeat) add([round(at.x), round(at.y)]);
+      if (!event.repeat) add([round(position.x), round(position.y)]);
     } else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
       const step = event.shiftKey ? FINE : STEP;
-      at.x = clip(at.x + right * step * (image.clientHeight / image.clientWidth));
-      at.y = clip(at.y + down * step);
+      position.x = clip(position.x + right * step * (image.clientHeight / image.clientWidth));
+      position.y = clip(position.y + down * step);
     } else {
       return;
     }

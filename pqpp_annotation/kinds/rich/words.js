@@ -33,10 +33,10 @@ export function showWords(element, prompt, api, toggle) {
     const forward = isRightToLeft ? "ArrowLeft" : "ArrowRight";
     const back = isRightToLeft ? "ArrowRight" : "ArrowLeft";
     const last = words.length - 1;
-    const to = {[forward]: selected + 1, [back]: selected - 1, Home: 0, End: last}[event.key];
-    if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    const target = {[forward]: selected + 1, [back]: selected - 1, Home: 0, End: last}[event.key];
+    if (target === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    select(Math.min(last, Math.max(0, to)));
+    select(Math.min(last, Math.max(0, target)));
     words[selected].focus();
   }, {signal: api.signal});
   select(0);

@@ -4,7 +4,7 @@ import {gettext} from "../texts.js";
 
 const INTERVAL = 5000; // milliseconds
 
-function localTimes(root) {
+function localizeTimes(root) {
   const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
   for (const time of root.querySelectorAll("time[datetime]")) {
     const when = new Date(time.dateTime);
@@ -12,9 +12,9 @@ function localTimes(root) {
   }
 }
 
-function say(text) {
-  const place = document.querySelector("[data-updated]");
-  if (place) place.textContent = text;
+function showStatus(text) {
+  const status = document.querySelector("[data-updated]");
+  if (status) status.textContent = text;
 }
 
 // Parts with the focus or a selection are not replaced until the next update.
@@ -28,10 +28,10 @@ function isInUse(part) {
 function replaceParts(live, html) {
   const fresh = document.createElement("template");
   fresh.innerHTML = html;
-  localTimes(fresh.content);
+  localizeTimes(fresh.content);
   const parts = [...fresh.content.querySelectorAll("section[id]")];
-  const names = (list) => [...list].map((one) => one.id).join(" ");
-  if (names(parts) !== names(live.querySelectorAll("section[id]"))) {
+  const getIds = (list) => [...list].map((element) => element.id).join(" ");
+  if (getIds(parts) !== getIds(live.querySelectorAll("section[id]"))) {
     if (isInUse(live)) return false;
     live.replaceChildren(fresh.content);
     return true;
@@ -43,9 +43,9 @@ function replaceParts(live, html) {
       isComplete = false;
       continue;
     }
-    const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+    const scrolled = [...old.querySelectorAll(".scroll")].map((element) => element.scrollLeft);
     old.replaceWith(part);
-    part.querySelectorAll(".scroll").forEach((one, place) => { one.scrollLeft = scrolled[place] ?? 0; });
+    part.querySelectorAll(".scroll").forEach((element, index) => { element.scrollLeft = scrolled[index] ?? 0; });
   }
   return isComplete;
 }
@@ -61,17 +61,17 @@ async function update(live) {
 
 async function watch(live) {
   for (;;) {
-    await new Promise((wake) => { setTimeout(wake, INTERVAL); });
+    await new Promise((resolve) => { setTimeout(resolve, INTERVAL); });
     if (document.hidden) continue;
     try {
       await update(live);
-      say(gettext("Updated {time}", { time: new Date().toLocaleTimeString() }));
+      showStatus(gettext("Updated {time}", { time: new Date().toLocaleTimeString() }));
     } catch {
-      say(gettext("No connection. This page may be out of date."));
+      showStatus(gettext("No connection. This page may be out of date."));
     }
   }
 }
 
-localTimes(document);
+localizeTimes(document);
 const live = document.querySelector("[data-live]");
 if (live) watch(live);

@@ -15,7 +15,7 @@ export class Keys {
 
   constructor(pageKeys) {
     this.#pageKeys = pageKeys.map(normalize);
-    document.addEventListener("keydown", event => this.#pressed(event));
+    document.addEventListener("keydown", event => this.#handleKey(event));
     document.documentElement.classList.toggle("no-keys", !this.areOn);
   }
 
@@ -51,7 +51,7 @@ export class Keys {
     }));
   }
 
-  #pressed(event) {
+  #handleKey(event) {
     if (event.defaultPrevented || event.isComposing || event.repeat) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (isTyping(event.target) || document.querySelector("dialog[open], .menu[open]")) return;
@@ -63,8 +63,8 @@ export class Keys {
 
   #find(key) {
     const pressed = key?.toLowerCase();
-    const has = ({keys}) => keys.some(name => name.toLowerCase() === pressed);
-    return this.#itemKeys.find(has) ?? this.#pageKeys.find(has);
+    const matches = ({keys}) => keys.some(name => name.toLowerCase() === pressed);
+    return this.#itemKeys.find(matches) ?? this.#pageKeys.find(matches);
   }
 }
 

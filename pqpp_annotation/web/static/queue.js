@@ -33,7 +33,7 @@ async function openOutbox() {
     const store = mode => database.transaction(STORE, mode, {durability: "strict"}).objectStore(STORE);
     return {
       isKept: true,
-      all: () => toPromise(store("readonly").getAll()),
+      getAll: () => toPromise(store("readonly").getAll()),
       add: entry => toPromise(store("readwrite").add(entry)),
       remove: number => toPromise(store("readwrite").delete(number)),
     };
@@ -42,7 +42,7 @@ async function openOutbox() {
     let last = 0;
     return {
       isKept: false,
-      all: async () => [...entries.values()],
+      getAll: async () => [...entries.values()],
       add: async entry => entries.set((last += 1), {...entry, number: last}),
       remove: async number => entries.delete(number),
     };
@@ -52,7 +52,7 @@ async function openOutbox() {
 export class Queue {
   #outbox;
   #session;
-  #tell;
+  #notify;
   #waiting = new Map(); // client id -> {resolve, reject} of this tab's entry
   #tabs = new BroadcastChannel("pqpp");
   #sending = null;
@@ -61,25 +61,25 @@ export class Queue {
   #failures = 0;
 
   /**
-   * session: {study, who, csrf}; tell({waiting, state, isKept, why, entry, problem, isElsewhere}) is
+   * session: {study, who, csrf}; notify({waiting, state, isKept, why, entry, problem, isElsewhere}) is
    * called at each change: state is "saved", "sending", "offline" or "signed-out", `why` is the
    * server's reason for a temporary failure, `problem` its reason for rejecting an entry.
    */
-  static async open(session, tell) {
+  static async open(session, notify) {
     const queue = new Queue();
     queue.#outbox = await openOutbox();
     queue.#session = session;
-    queue.#tell = tell;
-    queue.#tabs.onmessage = ({data}) => queue.#hear(data);
+    queue.#notify = notify;
+    queue.#tabs.onmessage = ({data}) => queue.#receive(data);
     addEventListener("online", () => queue.flush());
     document.addEventListener("visibilitychange", () => document.hidden || queue.flush());
     return queue;
   }
 
   /** Return the entries of this person in this study, oldest first. */
-  async mine() {
+  async getEntries() {
     const {study, who} = this.#session;
-    return (await this.#outbox.all()).filter(entry => entry.study === study && entry.who === who);
+    return (await this.#outbox.getAll()).filter(entry => entry.study === study && entry.who === who);
   }
 
   /** Store an entry and send it; the promise settles when the server accepts or rejects it. */
@@ -89,7 +89,7 @@ export class Queue {
     const settled = new Promise((resolve, reject) => this.#waiting.set(id, {resolve, reject}));
     settled.catch(() => {}); // callers can handle it as well
     // Before storing it: the page must not show "Saved" of the previous answer.
-    this.#tell({waiting: this.#waiting.size, state: "sending", isKept: this.#outbox.isKept});
+    this.#notify({waiting: this.#waiting.size, state: "sending", isKept: this.#outbox.isKept});
     await this.#outbox.add({id, study, who, path, body});
     this.#added = true;
     await this.#report("sending");
@@ -101,28 +101,28 @@ export class Queue {
   async flush() {
     clearTimeout(this.#timer);
     do {
-      this.#sending ??= this.#locked(() => this.#sendAll()).finally(() => (this.#sending = null));
+      this.#sending ??= this.#runLocked(() => this.#sendAll()).finally(() => (this.#sending = null));
       if (!(await this.#sending)) return false;
     } while (this.#added);
     return true;
   }
 
   /** Let one tab send at a time; without locks (no TLS), the server ignores repeated ids. */
-  #locked(run) {
+  #runLocked(run) {
     return navigator.locks ? navigator.locks.request("pqpp-outbox", run) : run();
   }
 
   async #sendAll() {
     for (;;) {
       this.#added = false;
-      const [entry] = await this.mine();
+      const [entry] = await this.getEntries();
       if (!entry) {
         this.#failures = 0;
         await this.#report("saved");
         return true;
       }
       const outcome = await this.#send(entry);
-      if (outcome.again) continue;
+      if (outcome.isRenewed) continue;
       if (outcome.state) {
         await this.#report(outcome.state, {why: outcome.why});
         this.#failures += 1;
@@ -132,9 +132,9 @@ export class Queue {
       }
       this.#failures = 0;
       await this.#outbox.remove(entry.number);
-      const news = {id: entry.id, entry, result: outcome.result, problem: outcome.problem};
-      this.#tabs.postMessage(news);
-      this.#hear(news, true);
+      const update = {id: entry.id, entry, result: outcome.result, problem: outcome.problem};
+      this.#tabs.postMessage(update);
+      this.#receive(update, true);
     }
   }
 
@@ -150,7 +150,7 @@ export class Queue {
     });
   }
 
-  /** Send an entry; return {result} if accepted, {problem} if rejected, else {state} or {again}. */
+  /** Send an entry; return {result} if accepted, {problem} if rejected, else {state} or {isRenewed}. */
   async #send({path, body}) {
     let response;
     try {
@@ -175,10 +175,10 @@ export class Queue {
     if (!response.ok || data.who !== this.#session.who) return {state: "signed-out"};
     if (data.csrf === this.#session.csrf) return {state: "offline"};
     this.#session.csrf = data.csrf;
-    return {again: true};
+    return {isRenewed: true};
   }
 
-  #hear({id, entry, result, problem}, isMine = false) {
+  #receive({id, entry, result, problem}, isMine = false) {
     const {study, who} = this.#session;
     if (entry.study !== study || entry.who !== who) return; // another study on this host
     const waiting = this.#waiting.get(id);
@@ -188,8 +188,8 @@ export class Queue {
     this.#report(null, {entry, problem, isElsewhere: !isMine && !waiting});
   }
 
-  async #report(state, news = {}) {
-    const waiting = Math.max((await this.mine()).length, this.#waiting.size);
-    this.#tell({waiting, state, isKept: this.#outbox.isKept, ...news});
+  async #report(state, update = {}) {
+    const waiting = Math.max((await this.getEntries()).length, this.#waiting.size);
+    this.#notify({waiting, state, isKept: this.#outbox.isKept, ...update});
   }
 }

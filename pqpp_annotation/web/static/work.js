@@ -15,7 +15,7 @@ const {start} = await import(`${ROOT}/static/kinds/${session.kind}/page.js`);
 
 let current = session; // {task, progress, training} of the displayed item
 let latest = session; // the same of the last item; `current` is an earlier one after going back
-let ahead = [];
+let prefetched = [];
 let fetching = null;
 let item = null; // {handle, abort, isNew, isCounted} of the displayed item
 let visited = history.state?.visited ?? [];
@@ -24,15 +24,15 @@ const loaded = new Map(); // url -> image, so that the browser keeps it
 const queue = await Queue.open(session, showSaving);
 const keys = new Keys([
   {key: "s", label: gettext("Skip this item"), run: () => skip()},
-  {key: "b", label: gettext("Previous item"), run: () => back()},
+  {key: "b", label: gettext("Previous item"), run: () => goBack()},
   {key: "h", label: gettext("Earlier answers"), run: () => location.assign(`${ROOT}/history`)},
-  {key: "?", label: gettext("Instructions and shortcuts"), run: () => help()},
+  {key: "?", label: gettext("Instructions and shortcuts"), run: () => showHelp()},
 ]);
 
 // --- Header -------------------------------------------------------------------------------------
 
 function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) {
-  if (problem) note(gettext("An answer was not accepted: {problem}", {problem}), "bad");
+  if (problem) showNote(gettext("An answer was not accepted: {problem}", {problem}), "bad");
   if (isElsewhere && entry.body.assignment === current.task?.assignment) reloadItem();
   const shown = waiting === 0 ? "saved" : state ?? find("saved").dataset.state;
   find("saved").dataset.state = shown;
@@ -44,21 +44,21 @@ function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) 
     "signed-out": gettext("Not sent: {count}", {count: waiting}),
   }[shown] ?? "";
   if (shown === "signed-out") {
-    note(gettext("You are signed out. Open your link again; your answers are stored here until then."), "bad");
+    showNote(gettext("You are signed out. Open your link again; your answers are stored here until then."), "bad");
   } else if (shown === "offline") {
     const trouble = why ? gettext("The server cannot save right now: {why}.", {why}) : gettext("No connection.");
-    note(
+    showNote(
       isKept
         ? `${trouble} ${gettext("Keep going: your answers are stored in this browser and sent automatically.")}`
         : `${trouble} ${gettext("This browser cannot store answers. Keep this page open until everything is saved.")}`,
       "warn",
     );
   } else if (shown === "saved" && find("banner").dataset.kind === "warn") {
-    note("");
+    showNote("");
   }
 }
 
-function note(text, kind = "") {
+function showNote(text, kind = "") {
   const banner = find("banner");
   banner.hidden = !text;
   banner.textContent = text;
@@ -90,35 +90,35 @@ async function show(next) {
   item?.abort.abort();
   current = next;
   const {task} = current;
-  for (const {path, body} of await queue.mine()) {
+  for (const {path, body} of await queue.getEntries()) {
     if (path === "/api/answers" && body.assignment === task.assignment) {
       task.answers[body.image ?? "item"] = body.value;
     }
   }
   find("feedback").hidden = true;
   find("next").disabled = false;
-  if (find("banner").dataset.kind !== "warn") note("");
-  if (task.is_training) note(gettext("Practice: you see the correct answer after each item."), "info");
+  if (find("banner").dataset.kind !== "warn") showNote("");
+  if (task.is_training) showNote(gettext("Practice: you see the correct answer after each item."), "info");
   showProgress();
   const abort = new AbortController();
   find("task").replaceChildren(page.content.cloneNode(true));
   item = {abort, handle: null, isNew: Object.keys(task.answers).length === 0};
-  item.handle = start(task, api(task, abort.signal)) ?? {};
+  item.handle = start(task, makeApi(task, abort.signal)) ?? {};
   find("task").dataset.assignment = task.assignment;
   find("back-button").disabled = visited.length === 0;
   find("task").focus({preventScroll: true});
   find("task").scrollTo(0, 0);
-  lookAhead();
+  prefetch();
 }
 
-function api(task, signal) {
-  let since = performance.now();
-  let active = 0;
+function makeApi(task, signal) {
+  let lastTick = performance.now();
+  let activeTime = 0;
   let isVisible = !document.hidden; // since the last tick
   const tick = () => {
     const time = performance.now();
-    if (isVisible) active += Math.min(time - since, IDLE);
-    since = time;
+    if (isVisible) activeTime += Math.min(time - lastTick, IDLE);
+    lastTick = time;
     isVisible = !document.hidden;
   };
   for (const kind of ["pointerdown", "pointermove", "keydown", "visibilitychange"]) {
@@ -126,7 +126,7 @@ function api(task, signal) {
   }
   const seconds = () => {
     tick();
-    return active / 1000;
+    return activeTime / 1000;
   };
   return {
     root: find("main"),
@@ -137,7 +137,7 @@ function api(task, signal) {
     shortcuts: list => keys.set(list),
     save(image, value) {
       const spent = Math.round(seconds() * 1000) / 1000;
-      active = 0;
+      activeTime = 0;
       task.answers[image ?? "item"] = value;
       return queue.add("/api/answers", {
         client_id: newId(), assignment: task.assignment, image: image ?? null, value, seconds: spent,
@@ -151,14 +151,14 @@ function api(task, signal) {
 let isMoving = false;
 
 /** Run one move at a time: a second press of Enter must not skip the next item. */
-function moving(run) {
+function asMove(run) {
   return async (...args) => {
     if (isMoving) return;
     isMoving = true;
     try {
       await run(...args);
     } catch {
-      note(gettext("No connection. Your answers are stored; the next item loads once you are online again."), "warn");
+      showNote(gettext("No connection. Your answers are stored; the next item loads once you are online again."), "warn");
       retryLater(() => run(...args));
     } finally {
       isMoving = false;
@@ -172,24 +172,24 @@ let retry = 0;
 function retryLater(run) {
   const from = current;
   clearTimeout(retry);
-  retry = setTimeout(() => current === from && moving(run)(), 3000);
+  retry = setTimeout(() => current === from && asMove(run)(), 3000);
 }
 
-const done = moving(async () => {
-  if (current.task.is_training) return feedback();
-  count("done");
+const done = asMove(async () => {
+  if (current.task.is_training) return showFeedback();
+  countItem("done");
   return forward();
 });
 
-const skip = moving(async () => {
+const skip = asMove(async () => {
   if (item.isCounted !== "skipped") queue.add("/api/skip", {assignment: current.task.assignment});
-  count("skipped");
+  countItem("skipped");
   say(gettext("Skipped"));
   return forward();
 });
 
 /** Count a new item immediately as "done" or "skipped"; the server counts it when answers arrive. */
-function count(outcome) {
+function countItem(outcome) {
   if (current !== latest || !item.isNew || item.isCounted) return;
   item.isCounted = outcome;
   current.progress[outcome] += 1;
@@ -198,7 +198,7 @@ function count(outcome) {
 
 async function forward() {
   const from = current;
-  const next = current === latest ? await getNext() : await ask(`/api/tasks/${latest.task.assignment}`, {fallback: latest});
+  const next = current === latest ? await getNext() : await fetchJson(`/api/tasks/${latest.task.assignment}`, {fallback: latest});
   if (current !== from) return;
   if (!next?.task) {
     location.assign(`${ROOT}/thanks`);
@@ -213,17 +213,17 @@ async function forward() {
 async function getNext() {
   await fetching;
   const {progress} = current;
-  const ready = ahead.shift() ?? (current.task.is_training === false && await ask("/api/next", {send: after(current)}));
+  const ready = prefetched.shift() ?? (current.task.is_training === false && await fetchJson("/api/next", {send: makeRequest(current)}));
   if (ready?.task) return {...ready, progress: {...ready.progress, ...progress}};
   await queue.flush();
-  if ((await queue.mine()).length) throw new Error("offline");
-  return ask("/api/next", {send: {}});
+  if ((await queue.getEntries()).length) throw new Error("offline");
+  return fetchJson("/api/next", {send: {}});
 }
 
-const after = state => ({after: state.task.assignment});
+const makeRequest = state => ({after: state.task.assignment});
 
 /** Fetch JSON with GET, or with POST if `send` is set; return `fallback` without a connection. */
-async function ask(url, {send = null, fallback = null} = {}) {
+async function fetchJson(url, {send = null, fallback = null} = {}) {
   let response;
   try {
     response = await (send ? queue.post(url, send) : fetch(ROOT + url, {signal: AbortSignal.timeout(20_000)}));
@@ -238,19 +238,19 @@ async function ask(url, {send = null, fallback = null} = {}) {
 }
 
 /** Reserve and load the next items, so that they are shown without delay, even offline. */
-function lookAhead() {
+function prefetch() {
   if (fetching || latest.task.is_training) return;
   const {study_done, study_total} = latest.progress;
   const most = study_total - study_done > NEAR_THE_END ? MOST_AHEAD : 1;
   fetching = (async () => {
-    while (ahead.length < most) {
-      const response = await queue.post("/api/next", after(ahead.at(-1) ?? latest));
+    while (prefetched.length < most) {
+      const response = await queue.post("/api/next", makeRequest(prefetched.at(-1) ?? latest));
       if (!response.ok) break;
       const next = await response.json();
       if (!next.task || next.task.is_training) break;
-      ahead.push(next);
+      prefetched.push(next);
       await Promise.all(next.task.images.map(({url}) => load(url)));
-      find("task").dataset.ahead = ahead.length;
+      find("task").dataset.ahead = prefetched.length;
     }
   })().catch(() => {}).finally(() => (fetching = null));
 }
@@ -267,10 +267,10 @@ function load(url) {
 
 // --- Training -----------------------------------------------------------------------------------
 
-async function feedback() {
+async function showFeedback() {
   const {task} = current;
   if (!(await queue.flush())) throw new Error("offline");
-  const response = await ask(`/api/feedback/${task.assignment}`);
+  const response = await fetchJson(`/api/feedback/${task.assignment}`);
   const {total, right, tries_left} = response.training;
   let text = response.is_right ? gettext("Correct.") : gettext("Not quite. The correct answer is shown.");
   const result = gettext("{right} of {total} correct.", {right, total});
@@ -281,7 +281,7 @@ async function feedback() {
   for (const control of find("main").querySelectorAll(".panel :is(button, input), #next")) {
     control.disabled = true;
   }
-  note("");
+  showNote("");
   find("feedback-text").textContent = text;
   find("feedback").dataset.kind = response.is_right ? "good" : "bad";
   find("feedback").hidden = false;
@@ -290,9 +290,9 @@ async function feedback() {
   say(text);
 }
 
-find("feedback-next").addEventListener("click", moving(async () => {
-  ahead = [];
-  const next = await ask("/api/next", {send: {}});
+find("feedback-next").addEventListener("click", asMove(async () => {
+  prefetched = [];
+  const next = await fetchJson("/api/next", {send: {}});
   if (!next.task) {
     location.assign(`${ROOT}/thanks`);
     return;
@@ -304,7 +304,7 @@ find("feedback-next").addEventListener("click", moving(async () => {
 
 // --- Back, other tabs, help -----------------------------------------------------------------------
 
-const back = moving(async () => {
+const goBack = asMove(async () => {
   if (visited.length) history.back();
   else location.assign(`${ROOT}/history`);
 });
@@ -317,9 +317,9 @@ addEventListener("popstate", async ({state}) => {
     return;
   }
   const url = `${ROOT}/work/${state.assignment}`;
-  const earlier = await ask(`/api/tasks/${state.assignment}`).catch(() => null);
+  const earlier = await fetchJson(`/api/tasks/${state.assignment}`).catch(() => null);
   if (!earlier) {
-    note(gettext("No connection. You can open earlier items once you are online again."), "warn");
+    showNote(gettext("No connection. You can open earlier items once you are online again."), "warn");
     return;
   }
   if (history.state?.assignment !== state.assignment) return; // the person has moved on
@@ -329,22 +329,22 @@ addEventListener("popstate", async ({state}) => {
 
 /** Reload the displayed item, which was answered in another tab. */
 async function reloadItem() {
-  const fresh = await ask(`/api/tasks/${current.task.assignment}`).catch(() => null);
+  const fresh = await fetchJson(`/api/tasks/${current.task.assignment}`).catch(() => null);
   if (!fresh?.task || fresh.task.assignment !== current.task.assignment) return;
   if (current === latest) latest = fresh;
   await show(fresh);
-  note(gettext("You answered this in another tab. Your answer is shown."), "info");
+  showNote(gettext("You answered this in another tab. Your answer is shown."), "info");
 }
 
-function help() {
+function showHelp() {
   keys.list(find("keys").tBodies[0]);
   find("keys-on").checked = keys.areOn;
   find("help").showModal();
 }
 
-find("help-button").addEventListener("click", help);
+find("help-button").addEventListener("click", showHelp);
 find("keys-on").addEventListener("change", ({target}) => (keys.areOn = target.checked));
-find("back-button").addEventListener("click", back);
+find("back-button").addEventListener("click", goBack);
 find("skip-button").addEventListener("click", skip);
 find("report-button").addEventListener("click", () => {
   find("report-text").value = find("report").returnValue = "";
@@ -353,20 +353,20 @@ find("report-button").addEventListener("click", () => {
 find("report").addEventListener("close", async () => {
   if (find("report").returnValue !== "send") return;
   await queue.add("/api/report", {assignment: current.task.assignment, text: find("report-text").value});
-  note(gettext("Report sent. You can still answer or skip this item."), "info");
+  showNote(gettext("Report sent. You can still answer or skip this item."), "info");
 });
 
 // --- Begin ----------------------------------------------------------------------------------------
 
 /** Send unsent answers of an earlier visit, then show the first item with its current answers. */
-const begin = moving(async () => {
+const begin = asMove(async () => {
   showProgress();
   let fresh = {};
-  if ((await queue.mine()).length) {
+  if ((await queue.getEntries()).length) {
     const isSent = await Promise.race([queue.flush(), new Promise(end => setTimeout(end, 4000, false))]);
-    if (isSent && session.task) fresh = await ask(`/api/tasks/${session.task.assignment}`, {fallback: fresh});
+    if (isSent && session.task) fresh = await fetchJson(`/api/tasks/${session.task.assignment}`, {fallback: fresh});
   }
-  if (!session.task) fresh = await ask("/api/next", {send: {}});
+  if (!session.task) fresh = await fetchJson("/api/next", {send: {}});
   current = latest = {...session, ...fresh};
   if (!current.task) {
     location.replace(`${ROOT}/thanks`);

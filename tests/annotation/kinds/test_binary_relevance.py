@@ -1,8 +1,8 @@
 """The kind `relevance` with two grades: pages, ConQA's counts, and the export for `pqpp build`."""
 
 import pytest
-from support.kinds import answer_error, shown, vote, write_csv
-from support.votes import build, scores
+from support.kinds import find_error, make_item, make_vote, write_csv
+from support.votes import build, to_dict
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import get_task_kind
@@ -16,9 +16,9 @@ SETTINGS = KIND.complete_settings(BINARY)
 
 def test_accepts_relevant_not_relevant_and_unsure():
     for label in (1, 0, None):
-        assert answer_error(KIND, {"label": label}, shown(1), {}) is None
-    assert answer_error(KIND, {"label": -1}, shown(1), {})
-    assert answer_error(KIND, {"label": None}, shown(1), {"unsure": False})
+        assert find_error(KIND, {"label": label}, make_item(1), {}) is None
+    assert find_error(KIND, {"label": -1}, make_item(1), {})
+    assert find_error(KIND, {"label": None}, make_item(1), {"unsure": False})
     assert KIND.get_label({"label": None}) is None and KIND.get_label({"label": 0}) == 0.0
 
 
@@ -59,10 +59,10 @@ def make_votes():
     """Return two annotators' votes on five images, and a vote on a training item."""
     labels_by_image = {"1": (1, 1), "2": (1, 0), "3": (None, 1), "4": (0, 0), "5": (None, None)}
     return [
-        vote(f"{image}.jpg", name, {"label": label}, "3", "royalty", "")
+        make_vote(f"{image}.jpg", name, {"label": label}, "3", "royalty", "")
         for image, labels in labels_by_image.items()
         for name, label in zip(("ann", "bob"), labels, strict=True)
-    ] + [vote("1.jpg", "ann", {"label": 0}, "3", "royalty", purpose="training")]
+    ] + [make_vote("1.jpg", "ann", {"label": 0}, "3", "royalty", purpose="training")]
 
 
 def test_exports_conqa_counts():
@@ -85,8 +85,8 @@ def test_build_reads_the_export(tmp_path):
         "utf-8",
     )
     built = build(runs=run, relevance=path)
-    assert scores(built, "clip_p10") == {"royalty": pytest.approx(0.2)}
-    assert scores(built, "clip_rr") == {"royalty": 0.5}
+    assert to_dict(built, "clip_p10") == {"royalty": pytest.approx(0.2)}
+    assert to_dict(built, "clip_rr") == {"royalty": 0.5}
 
 
 def test_rejects_unknown_grades_and_settings():

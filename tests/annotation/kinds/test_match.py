@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from support.kinds import answer_error, shown, vote, write_csv
+from support.kinds import find_error, make_item, make_vote, write_csv
 
 from pqpp_annotation.kinds import get_task_kind
 
@@ -18,9 +18,9 @@ def read_csv(path):
 
 
 def test_accepts_yes_and_no():
-    assert answer_error(KIND, {"label": 1}, shown(1), {}) is None
-    assert answer_error(KIND, {"label": 0}, shown(1), {}) is None
-    assert answer_error(KIND, {"label": 2}, shown(1), {})
+    assert find_error(KIND, {"label": 1}, make_item(1), {}) is None
+    assert find_error(KIND, {"label": 0}, make_item(1), {}) is None
+    assert find_error(KIND, {"label": 2}, make_item(1), {})
     for cell, label in (("Yes", 1), ("True", 1), ("no", 0)):
         assert KIND.parse_expected(cell, SETTINGS) == {"label": label}
 
@@ -62,7 +62,7 @@ def test_exports_the_published_gimbrr_rows(real_data, tmp_path):
         detail = KIND.collect_extra_item_data(prompts[row["Prompt_no"]], prompts, {})
         value = {"label": int(row["annotation"] == "True")}
         fields = {"prompt": row["Prompt"], "model": row["Algorithm"], "detail": detail}
-        votes.append(vote(row["File_name"], "ann", value, row["Prompt_no"], **fields))
+        votes.append(make_vote(row["File_name"], "ann", value, row["Prompt_no"], **fields))
     files = KIND.export_tables(votes)
     exported = read_csv(write_csv(tmp_path / "gimbrr.csv", files["gimbrr"]))
     assert [{name: row[name] for name in published[0]} for row in exported] == published

@@ -1,8 +1,8 @@
 """The kind `order`: ranks, ties, page names and exports."""
 
 import pytest
-from support.kinds import answer_error, shown
-from support.studies import do_all, small_store
+from support.kinds import find_error, make_item
+from support.studies import answer_all, create_store
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.kinds import get_task_kind
@@ -28,14 +28,14 @@ KIND = get_task_kind("order")
     ],
 )
 def test_checks_ranks(places, message):
-    error = answer_error(KIND, {"places": places}, shown(4, 7, 9), {})
+    error = find_error(KIND, {"places": places}, make_item(4, 7, 9), {})
     assert (error is None) if message is None else message in error
 
 
 def test_rejects_ties_if_disabled():
     tied = {"places": {"4": 1, "7": 1}}
-    assert "no ties" in answer_error(KIND, tied, shown(4, 7), {"ties": False})
-    assert answer_error(KIND, {"places": {"4": 2, "7": 1}}, shown(4, 7), {"ties": False}) is None
+    assert "no ties" in find_error(KIND, tied, make_item(4, 7), {"ties": False})
+    assert find_error(KIND, {"places": {"4": 2, "7": 1}}, make_item(4, 7), {"ties": False}) is None
 
 
 def test_converts_page_names_to_image_ids():
@@ -46,12 +46,12 @@ def test_converts_page_names_to_image_ids():
     names = {number: name for name, number in ids.items()}
     assert KIND.answer_to_page(stored, names) == page_answer
     for invalid in ({"places": {"xx": 1}}, {"places": 3}, {}):
-        assert answer_error(KIND, KIND.answer_from_page(invalid, ids), shown(4, 9, 11), {})
+        assert find_error(KIND, KIND.answer_from_page(invalid, ids), make_item(4, 9, 11), {})
 
 
 def test_build_reads_the_export(tmp_path):
-    store = small_store(tmp_path, kind="order", prompts=2)
-    do_all(store, add_person(store, "ann").id)
+    store = create_store(tmp_path, kind="order", prompts=2)
+    answer_all(store, add_person(store, "ann").id)
     rows = list(KIND.export_tables(iterate_votes(read_records(store)))["rankings"])
     assert len(rows) == 4 and {row["rank"] for row in rows} == {1, 2}
     export_study(store, tmp_path / "votes")

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.kinds import answer_error, frame_of, shown, vote, write_csv
-from support.votes import build, scores
+from support.kinds import find_error, make_item, make_vote, to_frame, write_csv
+from support.votes import build, to_dict
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import get_task_kind
@@ -16,11 +16,12 @@ SETTINGS = KIND.complete_settings({})
 
 def test_accepts_choices_with_and_without_side():
     for choice in ("a", "b", "tie"):
-        assert answer_error(KIND, {"choice": choice}, shown(1, 2), {}) is None
-        assert answer_error(KIND, {"choice": choice, "left": "b"}, shown(1, 2), {}) is None
-    assert answer_error(KIND, KIND.answer_from_page({"choice": []}, {"x": 2, "y": 1}), shown(1), {})
-    assert answer_error(KIND, {"choice": "a", "left": "tie"}, shown(1, 2), {})
-    assert answer_error(KIND, {"choice": "tie"}, shown(1, 2), {"tie": False})
+        assert find_error(KIND, {"choice": choice}, make_item(1, 2), {}) is None
+        assert find_error(KIND, {"choice": choice, "left": "b"}, make_item(1, 2), {}) is None
+    answer = KIND.answer_from_page({"choice": []}, {"x": 2, "y": 1})
+    assert find_error(KIND, answer, make_item(1), {})
+    assert find_error(KIND, {"choice": "a", "left": "tie"}, make_item(1, 2), {})
+    assert find_error(KIND, {"choice": "tie"}, make_item(1, 2), {"tie": False})
     assert [KIND.get_label({"choice": choice}) for choice in ("a", "tie", "b")] == [1, 0, -1]
 
 
@@ -44,19 +45,19 @@ def test_build_reads_the_export(tmp_path):
     # Of four comparisons, sdxl wins two and ties one.
     images = (("7/1.png", "sdxl", 11), ("7/2.png", "glide", 12))
     swapped = images[::-1]  # a is the lower id, whatever the order
-    choices = [
+    cases = [
         ("ann", "a", images),
         ("bob", "a", swapped),
         ("cy", "tie", images),
         ("dan", "b", images),
     ]
-    votes = [vote("", n, {"choice": c, "left": "b"}, model="", images=p) for n, c, p in choices]
-    votes.append(vote("", "eve", {"choice": "a"}, model="", images=images, purpose="training"))
+    votes = [make_vote("", n, {"choice": c, "left": "b"}, model="", images=p) for n, c, p in cases]
+    votes.append(make_vote("", "eve", {"choice": "a"}, model="", images=images, purpose="training"))
     path = write_csv(tmp_path / "preferences.csv", KIND.export_tables(votes)["preferences"])
     line = path.read_text("utf-8").splitlines()[2]
     assert line == "1,A cat.,sdxl,glide,a,bob,7/1.png,7/2.png,b,false,3.0"
     built = build(preferences=path)
-    assert scores(built, "sdxl_rate") == {"A cat.": pytest.approx(2.5 / 4)}
+    assert to_dict(built, "sdxl_rate") == {"A cat.": pytest.approx(2.5 / 4)}
 
 
 def test_flags_annotators_who_always_pick_left(tmp_path):
@@ -69,10 +70,10 @@ def test_flags_annotators_who_always_pick_left(tmp_path):
             left = draw.choice(["a", "b"])
             choice = {"left": left, "glide": "b"}.get(name, better)
             fields = {"prompt_id": f"p{pair}", "prompt": f"prompt {pair}", "images": images}
-            votes.append(vote("", name, {"choice": choice, "left": left}, model="", **fields))
+            votes.append(make_vote("", name, {"choice": choice, "left": left}, model="", **fields))
     path = write_csv(tmp_path / "preferences.csv", KIND.export_tables(votes)["preferences"])
     built = dict(build(preferences=path).preferences.flagged_voters)
-    table = to_study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
+    table = to_study_votes(to_frame(votes, "preference"), KIND, SETTINGS)
     people = filter_people(table, BuildOptions()).annotators
     live = {person.name: person.flag for person in people if person.flag}
     assert built == live and "chose the first image in 100% of 75" in built["left"]

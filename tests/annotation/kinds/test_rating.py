@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from support.kinds import answer_error, shown, vote, write_csv
-from support.votes import build, scores
+from support.kinds import find_error, make_item, make_vote, write_csv
+from support.votes import build, to_dict
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import get_task_kind
@@ -37,7 +37,7 @@ def test_rejects_invalid_settings(task):
     ],
 )
 def test_checks_label_range(task, label, is_fine):
-    assert (answer_error(KIND, {"label": label}, shown(1), task) is None) is is_fine
+    assert (find_error(KIND, {"label": label}, make_item(1), task) is None) is is_fine
 
 
 def test_parses_expected_answers():
@@ -53,9 +53,9 @@ def test_parses_expected_answers():
 def test_build_reads_the_export(tmp_path, high, mean):
     settings = KIND.complete_settings({"high": high})
     votes = [
-        vote("1.png", "ann", {"label": high}),
-        vote("1.png", "bob", {"label": 2 if high == 5 else 4}),
+        make_vote("1.png", "ann", {"label": high}),
+        make_vote("1.png", "bob", {"label": 2 if high == 5 else 4}),
     ]
     path = write_csv(tmp_path / "judgments.csv", KIND.export_tables(votes)["judgments"])
     built = build(path, scale=KIND.get_scale(settings))
-    assert scores(built, "sdxl_rating") == {"A cat.": mean}
+    assert to_dict(built, "sdxl_rating") == {"A cat.": mean}

@@ -1,8 +1,8 @@
 """The kind `relevance` with PQPP's four grades: answers, and the export for `pqpp build`."""
 
 import pytest
-from support.kinds import vote, write_csv
-from support.votes import build, scores
+from support.kinds import make_vote, write_csv
+from support.votes import build, to_dict
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import get_task_kind
@@ -24,7 +24,7 @@ def test_build_reads_the_export(tmp_path):
     fields = {"prompt": "A cat, red."}
     labels_by_image = {"1.png": (2, 2, -1), "2.png": (0, -1, 1)}
     votes = [
-        vote(
+        make_vote(
             *(image, annotator, {"label": label}),
             model="sdxl" if image[0] == "1" else "glide",
             **fields,
@@ -33,10 +33,12 @@ def test_build_reads_the_export(tmp_path):
         for annotator, label in zip(("ann", "bob", "cy"), labels, strict=True)
     ]
     votes += [
-        vote("ref.png", name, {"label": 2}, model="reference", is_control=name == "chief", **fields)
+        make_vote(
+            "ref.png", name, {"label": 2}, model="reference", is_control=name == "chief", **fields
+        )
         for name in ("ann", "bob", "cy", "chief")
     ]
-    votes.append(vote("training.png", "ann", {"label": -1}, purpose="training"))
+    votes.append(make_vote("training.png", "ann", {"label": -1}, purpose="training"))
     files = KIND.export_tables(votes)
     path = write_csv(tmp_path / "judgments.csv", files["judgments"])
     lines = path.read_text("utf-8").splitlines()
@@ -44,6 +46,6 @@ def test_build_reads_the_export(tmp_path):
     assert lines[1] == '1,"A cat, red.",1.png,sdxl,ann,2,false,3.0'
     assert lines[-1] == '1,"A cat, red.",ref.png,reference,chief,2,true,3.0'
     built = build(path, scale=KIND.get_scale({}), min_kappa=-1)
-    assert scores(built, "sdxl_hbpp") == {"A cat, red.": 2.0}
-    assert scores(built, "glide_hbpp") == {"A cat, red.": -0.5}
+    assert to_dict(built, "sdxl_hbpp") == {"A cat, red.": 2.0}
+    assert to_dict(built, "glide_hbpp") == {"A cat, red.": -0.5}
     assert "chief" not in [annotator.name for annotator in built.generation.annotators]

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from support.kinds import answer_error, shown, vote
+from support.kinds import find_error, make_item, make_vote
 
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_metrics.functional import richhf_consolidation
@@ -21,7 +21,7 @@ def make_answer(**others):
 
 
 def get_error(**others):
-    return answer_error(KIND, make_answer(**others), shown(1, prompt=PROMPT), {})
+    return find_error(KIND, make_answer(**others), make_item(1, prompt=PROMPT), {})
 
 
 def test_accepts_valid_feedback():
@@ -52,9 +52,9 @@ def test_rejects_invalid_feedback(others):
 
 
 def test_rejects_flag_if_not_offered():
-    item = shown(1, prompt=PROMPT)
+    item = make_item(1, prompt=PROMPT)
     flagged = make_answer(scores={}, inappropriate=True)
-    assert "not used in this study" in answer_error(KIND, flagged, item, {"inappropriate": False})
+    assert "not used in this study" in find_error(KIND, flagged, item, {"inappropriate": False})
 
 
 def make_three_votes(seed=0, height=60, width=90):
@@ -72,7 +72,7 @@ def make_three_votes(seed=0, height=60, width=90):
         words = sorted(random.choice(6, random.integers(0, 4), replace=False).tolist())
         answer = make_answer(implausible=points, misaligned=points[:1], words=words, scores=scores)
         size = {"height": height, "width": width}
-        votes.append(vote("1.png", name, answer, prompt=PROMPT, **size))
+        votes.append(make_vote("1.png", name, answer, prompt=PROMPT, **size))
     return votes, pixels
 
 
@@ -105,7 +105,7 @@ def test_consolidates_like_the_paper(seed):
 
 def test_edge_clicks_are_on_outermost_pixels():
     answer = make_answer(implausible=[[0, 0], [1, 1]])
-    votes = [vote("1.png", "ann", answer, prompt=PROMPT, height=40, width=70)]
+    votes = [make_vote("1.png", "ann", answer, prompt=PROMPT, height=40, width=70)]
     [row] = KIND.export_tables(votes)["feedback"]
     assert row["implausible_points"] == [[0.0, 0.0], [39.0, 69.0]]
 
@@ -113,9 +113,10 @@ def test_edge_clicks_are_on_outermost_pixels():
 def test_excludes_inappropriate_images():
     flagged = make_answer(scores={}, inappropriate=True)
     size = {"prompt": PROMPT, "height": 40, "width": 70}
-    votes = [vote("1.png", "ann", make_answer(), **size), vote("1.png", "bob", flagged, **size)]
-    votes.append(vote("2.png", "ann", make_answer(), **size))
-    votes.append(vote("3.png", "ann", make_answer(), purpose="training", **size))
+    votes = [make_vote("1.png", "ann", make_answer(), **size)]
+    votes.append(make_vote("1.png", "bob", flagged, **size))
+    votes.append(make_vote("2.png", "ann", make_answer(), **size))
+    votes.append(make_vote("3.png", "ann", make_answer(), purpose="training", **size))
     files = KIND.export_tables(votes)
     assert [row["inappropriate"] for row in files["feedback"]] == [False, True, False]
     assert files["feedback"][1]["scores"] == [None] * 4

@@ -8,5 +8,5 @@ def database(request, monkeypatch) -> dict[str, str]:
     """Settings of a study with an empty SQLite database, or (slow) a PostgreSQL database."""
     if request.param == "sqlite":
         return {}
-    monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("new_postgresql")())
+    monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("make_postgresql")())
     return {"database": "$STUDY_DATABASE"}

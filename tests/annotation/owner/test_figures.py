@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas
 import pytest
-from support.studies import answer, do_all, small_store
+from support.studies import answer_all, answer_item, create_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
@@ -30,7 +30,7 @@ def test_disagreement_is_mean_distance_of_vote_pairs():
 
 
 def test_ranks_disputes_without_refused_annotators(tmp_path):
-    store = small_store(tmp_path, prompts=3, controls=6, control={"every": 2})
+    store = create_store(tmp_path, prompts=3, controls=6, control={"every": 2})
     names = ("member", "anna", "boris", "random")
     columns = ([2, 2, 2], [2, 2, 2], [2, 1, -1], [-1, -1, -1])
     for name, labels in zip(names, columns, strict=True):
@@ -80,7 +80,7 @@ def test_active_seconds(assigned, answered, browser_seconds, expected):
 
 
 def test_open_page_without_answers_is_not_paid(tmp_path):
-    store = small_store(tmp_path, payment={"per_hour": 10.0})
+    store = create_store(tmp_path, payment={"per_hour": 10.0})
     now, person = store.clock(), add_person(store, "ann").id
     for minute in range(9):
         store.clock = lambda minute=minute: now + minute * 60_000
@@ -92,14 +92,14 @@ def test_open_page_without_answers_is_not_paid(tmp_path):
 
 def test_estimates_total_costs(tmp_path):
     rule = {"per_item": 0.5, "per_hour": 12.0}
-    store = small_store(tmp_path, prompts=10, people_per_item=2, payment=rule)
+    store = create_store(tmp_path, prompts=10, people_per_item=2, payment=rule)
     now = [DAY]
     store.clock = lambda: now[0]
     person = add_person(store, "anna", "annotator").id
     for _ in range(5):
         item = reserve_item(store, person)
         now[0] += 60_000
-        answer(store, person, item)
+        answer_item(store, person, item)
     money = StudyMonitor(store).get_overview().money
     # Without control members, those who rate reference images highly relevant are admitted: five
     # items at 0.5 each, and 3 s per item at 12 an hour.
@@ -111,7 +111,7 @@ def test_estimates_total_costs(tmp_path):
 def test_nobody_is_paid_twice(tmp_path):
     """Amounts stay right after clock changes, a revoked refusal and a withdrawal."""
     rule = {"per_item": 0.15, "per_hour": 12}
-    store = small_store(tmp_path, prompts=30, people_per_item=9, payment=rule)
+    store = create_store(tmp_path, prompts=30, people_per_item=9, payment=rule)
     now, monitor = [DAY], StudyMonitor(store)
     store.clock = lambda: now[0]
     ann = add_person(store, "ann").id
@@ -121,7 +121,7 @@ def test_nobody_is_paid_twice(tmp_path):
         for _ in range(5):
             item = reserve_item(store, ann)
             now[0] += 60_000
-            answer(store, ann, item)  # the browser counts 1.5 s per image
+            answer_item(store, ann, item)  # the browser counts 1.5 s per image
             items += 1
         paid += [due.pay.owed for due in monitor.record_payments("hand")]
         # 3 s at 12 an hour are one cent.
@@ -134,7 +134,7 @@ def test_nobody_is_paid_twice(tmp_path):
     assert monitor.get_overview(fresh=True).money["owed"] == 0
     item = reserve_item(store, ann)
     now[0] += 60_000
-    answer(store, ann, item)
+    answer_item(store, ann, item)
     [due] = monitor.get_overview(fresh=True).dues
     withdraw_person(store, ann, "delete", {"for_items": 3.9, "for_hours": due.pay.for_hours})
     [leaver] = monitor.record_payments("hand")
@@ -144,11 +144,11 @@ def test_nobody_is_paid_twice(tmp_path):
 
 def test_personal_code_is_stored_and_in_the_payment_file(tmp_path):
     completion = {"code": "personal", "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}"}
-    store = small_store(tmp_path, prompts=2, completion=completion)
+    store = create_store(tmp_path, prompts=2, completion=completion)
     codes = set()
     for name in ("anna", "boris"):
         person = add_person(store, name, outside={"PROLIFIC_PID": name})
-        do_all(store, person.id)
+        answer_all(store, person.id)
         stored_person = get_person(store, person.id)
         page = get_final_page(store, stored_person)
         concurrent_page = get_final_page(store, stored_person)  # does not have the code yet
@@ -164,14 +164,14 @@ def test_personal_code_is_stored_and_in_the_payment_file(tmp_path):
 
 
 def test_estimates_days_left_from_the_last_day(tmp_path):
-    store = small_store(tmp_path, prompts=10, people_per_item=1)
+    store = create_store(tmp_path, prompts=10, people_per_item=1)
     now = [10 * DAY]
     store.clock = lambda: now[0]
     person = add_person(store, "anna", "annotator").id
     monitor = StudyMonitor(store)
     assert monitor.get_overview().progress.days_left is None
     for _ in range(4):
-        answer(store, person, reserve_item(store, person))
+        answer_item(store, person, reserve_item(store, person))
         now[0] += DAY // 8
     progress = monitor.get_overview(fresh=True).progress
     # Four items in half a day; six are left.
@@ -184,12 +184,12 @@ def test_estimates_days_left_from_the_last_day(tmp_path):
 
 def test_refuses_annotators_who_fail_checks(tmp_path):
     rules = {"checks": {"every": 2, "max_wrong": 1}, "payment": {"per_item": 1}}
-    store = small_store(tmp_path, prompts=6, known=3, **rules)
+    store = create_store(tmp_path, prompts=6, check_items=3, **rules)
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
-    purposes = [item.purpose for item in do_all(store, good, {"label": 2})]
+    purposes = [item.purpose for item in answer_all(store, good, {"label": 2})]
     assert purposes.count("check") == 3 and "check" in purposes[:2]
     while item := reserve_item(store, bad):
-        answer(store, bad, item, {"label": 0 if item.purpose == "check" else 2})
+        answer_item(store, bad, item, {"label": 0 if item.purpose == "check" else 2})
     rows = {row.name: row for row in StudyMonitor(store).get_overview().people}
     assert [(row.state, row.items, row.votes) for row in rows.values()] == [
         ("admitted", 9, 12),

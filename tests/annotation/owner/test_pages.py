@@ -8,8 +8,8 @@ import shutil
 
 import pytest
 from sqlalchemy import select
-from support.served import client_of, join, token_of
-from support.studies import do_all, rows, small_store
+from support.served import get_token, join, open_client
+from support.studies import answer_all, create_store, read_rows
 
 from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.export import export_study
@@ -37,7 +37,7 @@ TABLES = ("annotators", "payment")
 def make_rated_study(folder, **database):
     """Make a study that simulated people have rated."""
     rule = {"per_item": 0.5, "per_hour": 12}
-    store = small_store(folder, prompts=6, controls=3, payment=rule, **database)
+    store = create_store(folder, prompts=6, controls=3, payment=rule, **database)
     simulate_answers(store, [Persona("member", noise=0.0, role="control")])
     manners = {"anna": "honest", "random": "random", "always": "constant"}
     simulate_answers(store, [Persona(name, manner, noise=0.0) for name, manner in manners.items()])
@@ -68,12 +68,12 @@ def store(request, tmp_path, database):
 @pytest.fixture
 def client(store):
     """A browser that is not signed in."""
-    return client_of(store)
+    return open_client(store)
 
 
 def post_as_owner(client, path, **form):
     """Send a form with the token of the owner's session."""
-    token = token_of(client.get("/owner/items"))
+    token = get_token(client.get("/owner/items"))
     return client.post(f"/owner{path}", data={"csrf": token, **form})
 
 
@@ -89,11 +89,11 @@ def test_other_roles_have_no_access(client, store):
             assert response.status_code == 403, (role, path)
             assert "anna" not in response.text
         for path, form in FORMS.items():
-            before = rows(store, Person)
-            token = token_of(client.get("/history"))
+            before = read_rows(store, Person)
+            token = get_token(client.get("/history"))
             response = client.post(f"/owner{path}", data={"csrf": token, **form})
             assert response.status_code == 403, (role, path)
-            assert rows(store, Person) == before
+            assert read_rows(store, Person) == before
 
 
 def test_annotators_cannot_see_answers_of_others(client, store):
@@ -110,11 +110,11 @@ def test_annotators_cannot_see_answers_of_others(client, store):
 
 def test_forms_require_the_session_token(client, store):
     join(client, role="owner")
-    before = rows(store, Person)
+    before = read_rows(store, Person)
     for path, form in FORMS.items():
         assert client.post(f"/owner{path}", data={"csrf": "forged", **form}).status_code == 401
         assert client.post(f"/owner{path}", data=form).status_code == 422
-    assert rows(store, Person) == before
+    assert read_rows(store, Person) == before
 
 
 def test_overview_shows_progress_people_and_costs(client, store):
@@ -197,7 +197,7 @@ def test_paused_study_assigns_nothing(client, store):
 
 def test_rejects_invalid_decisions(client, store):
     join(client, role="owner")
-    before = rows(store, Person)
+    before = read_rows(store, Person)
     for path, form in (
         ("/people/2", {"decision": "shoot"}),
         ("/people/2", {"decision": "\0"}),
@@ -206,18 +206,18 @@ def test_rejects_invalid_decisions(client, store):
         ("/pay/nobody", {}),
     ):
         assert 400 <= post_as_owner(client, path, **form).status_code < 500, (path, form)
-    assert rows(store, Person) == before
+    assert read_rows(store, Person) == before
 
 
 @pytest.mark.parametrize("kind", list(VALUES))
 def test_every_kind_has_pages_and_an_export(tmp_path, kind):
     from pqpp_files.read_table import read_table
 
-    store = small_store(tmp_path, kind=kind, prompts=3)
+    store = create_store(tmp_path, kind=kind, prompts=3)
     for name in ("anna", "boris"):
         person = add_person(store, name, "annotator").id
-        do_all(store, person, VALUES.get(kind))
-    client = client_of(store)
+        answer_all(store, person, VALUES.get(kind))
+    client = open_client(store)
     join(client, role="owner")
     for path in PAGES:
         assert client.get(f"/owner{path}").status_code == 200, path
@@ -235,10 +235,10 @@ def test_every_kind_has_pages_and_an_export(tmp_path, kind):
 @pytest.mark.parametrize("n_random", [0, 2, 6])
 def test_first_card_warns_about_careless_annotators(tmp_path, n_random):
     rules = {"people_per_item": 6, "admission": {"min_reference_share": 0.0}}
-    store = small_store(tmp_path, kind="rating", prompts=40, **rules)
+    store = create_store(tmp_path, kind="rating", prompts=40, **rules)
     people = [Persona(f"p{n}", "random" if n < n_random else "honest", noise=0.2) for n in range(6)]
     simulate_answers(store, people)
-    client = client_of(store)
+    client = open_client(store)
     join(client, role="owner")
     page = client.get("/owner").text
     messages = {0: "0 of 6 annotators", 2: "2 of 6 annotators", 6: "no better than chance"}

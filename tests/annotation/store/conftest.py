@@ -1,7 +1,7 @@
 """Fixtures that make studies."""
 
 import pytest
-from support.studies import small_store
+from support.studies import create_store
 
 
 @pytest.fixture
@@ -10,7 +10,7 @@ def make_store(tmp_path, database):
     stores = []
 
     def make_and_open(**settings):
-        stores.append(small_store(tmp_path, **database, **settings))
+        stores.append(create_store(tmp_path, **database, **settings))
         return stores[-1]
 
     yield make_and_open

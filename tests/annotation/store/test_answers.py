@@ -4,7 +4,7 @@ import collections
 
 import pytest
 from sqlalchemy import select
-from support.studies import answer, do_all, rows
+from support.studies import answer_all, answer_item, read_rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
@@ -32,10 +32,10 @@ def test_repeated_client_id_is_saved_once(store):
 def test_replaced_answers_are_kept(store):
     person = add_person(store, "a").id
     item = reserve_item(store, person)
-    answer(store, person, item, {"label": 0})
-    answer(store, person, item, {"label": 2})
+    answer_item(store, person, item, {"label": 0})
+    answer_item(store, person, item, {"label": 2})
     assert [vote.value["label"] for vote in iterate_votes(read_records(store))] == [2, 2]
-    assert sorted(row.value["label"] for row in rows(store, tables.Answer)) == [0, 0, 2, 2]
+    assert sorted(row.value["label"] for row in read_rows(store, tables.Answer)) == [0, 0, 2, 2]
     with store.begin_read() as db:
         assert db.scalars(select(tables.Item.done)).all().count(1) == 1
 
@@ -44,7 +44,7 @@ def test_votes_have_all_export_fields(store):
     person = add_person(store, "a").id
     member = add_person(store, "m", "control").id
     assert reserve_item(store, member) is None
-    items = do_all(store, person)
+    items = answer_all(store, person)
     votes = list(iterate_votes(read_records(store)))
     assert len(votes) == 2 * len(items) == 8
     names = [(f"q{n}", f"{n}-{model}.png") for n in range(4) for model in ("sdxl", "reference")]
@@ -67,17 +67,17 @@ def test_votes_exclude_skipped_items(store):
 def test_withdrawal_deletes_or_anonymizes_answers(store):
     first, second = (add_person(store, name).id for name in ("a", "b"))
     for person in (first, second):
-        do_all(store, person)
+        answer_all(store, person)
     withdraw_person(store, first, "delete")
     withdraw_person(store, second, "anonymous")
     names = collections.Counter(vote.annotator for vote in iterate_votes(read_records(store)))
     assert len(names) == 1 and names.total() == 8 and next(iter(names)).startswith("withdrawn-")
-    events = [row.detail for row in rows(store, tables.Event) if row.kind == "withdrawn"]
+    events = [row.detail for row in read_rows(store, tables.Event) if row.kind == "withdrawn"]
     assert events == [{"mode": "delete"}, {"mode": "anonymous"}]
     with store.begin_read() as db:
         assert db.scalars(select(tables.Item.done)).all() == [1] * 4
     for person in (first, second):
         assert get_person(store, person).withdrawn is not None
     # The places of the person whose answers were deleted are free again.
-    assert all(len(do_all(store, add_person(store, name).id)) == 4 for name in ("c", "d"))
-    assert do_all(store, add_person(store, "e").id) == []
+    assert all(len(answer_all(store, add_person(store, name).id)) == 4 for name in ("c", "d"))
+    assert answer_all(store, add_person(store, "e").id) == []

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from support.processes import run_python
-from support.studies import answer, do_all, rows, small_store
+from support.studies import answer_all, answer_item, create_store, read_rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
@@ -30,7 +30,7 @@ TESTS = str(Path(__file__).parents[2])
 def test_reopened_study_is_unchanged(store):
     person = add_person(store, "a").id
     reserved = reserve_item(store, person)
-    answer(store, person, reserved)
+    answer_item(store, person, reserved)
     reopened = open_store(read_study(store.study.root / "study.yaml"))
     assert get_past_items(reopened, person)[0].state == "done"
     assert list(iterate_votes(read_records(reopened))) == list(iterate_votes(read_records(store)))
@@ -90,8 +90,8 @@ def test_open_store_rejects_other_files(tmp_path):
     ],
 )
 def test_damaged_database_gives_a_one_line_error(damage, tmp_path, capsys):
-    store = small_store(tmp_path)
-    do_all(store, add_person(store, "ann").id)
+    store = create_store(tmp_path)
+    answer_all(store, add_person(store, "ann").id)
     store.close()
     with closing(sqlite3.connect(store.name)) as db:
         db.executescript(damage)
@@ -104,7 +104,7 @@ def test_damaged_database_gives_a_one_line_error(damage, tmp_path, capsys):
 
 
 def test_only_one_process_serves_an_sqlite_file(tmp_path):
-    store = small_store(tmp_path)
+    store = create_store(tmp_path)
     code = (
         "from pqpp_annotation.store.database import open_store\n"
         "from pqpp_annotation.study import read_study\n"
@@ -130,7 +130,7 @@ def test_backup_of_a_running_study_is_consistent(store, tmp_path):
         return open_store(replace(store.study, database=name))
 
     people = [add_person(store, f"p{number}").id for number in range(3)]
-    threads = [threading.Thread(target=do_all, args=(store, person)) for person in people]
+    threads = [threading.Thread(target=answer_all, args=(store, person)) for person in people]
     for thread in threads:
         thread.start()
     first = copy_and_open("first.db")
@@ -140,8 +140,8 @@ def test_backup_of_a_running_study_is_consistent(store, tmp_path):
         assert item in list(iterate_votes(read_records(store)))
     last = copy_and_open("last.db")
     assert list(iterate_votes(read_records(last))) == list(iterate_votes(read_records(store)))
-    assert rows(last, tables.Person) == rows(store, tables.Person)
-    assert do_all(last, add_person(last, "another").id) == []
+    assert read_rows(last, tables.Person) == read_rows(store, tables.Person)
+    assert answer_all(last, add_person(last, "another").id) == []
     for backup in (first, last):
         backup.close()
 
@@ -149,7 +149,6 @@ def test_backup_of_a_running_study_is_consistent(store, tmp_path):
 ANSWER_CODE = """
 import sys, uuid
 sys.path.insert(0, {tests!r})
-from support.studies import answer
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import find_person
@@ -166,7 +165,7 @@ while shown := reserve_item(store, person):
 
 
 def test_saved_answers_survive_a_kill(tmp_path, database):
-    store = small_store(tmp_path, prompts=60, people_per_item=2, **database)
+    store = create_store(tmp_path, prompts=60, people_per_item=2, **database)
     saved = []
     for number in range(2):
         add_person(store, f"p{number}")
@@ -186,7 +185,7 @@ def test_saved_answers_survive_a_kill(tmp_path, database):
 
 
 def test_database_is_readable_by_its_owner_only(tmp_path):
-    store = small_store(tmp_path)
+    store = create_store(tmp_path)
     add_person(store, "a")
     for path in tmp_path.glob("*.db*"):
         assert path.stat().st_mode & 0o077 == 0, path

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from support.studies import answer, do_all
+from support.studies import answer_all, answer_item
 
 from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.errors import AnnotationError
@@ -83,13 +83,13 @@ def test_hasty_annotators_are_stopped_if_flagged_are_excluded(make_store, exclud
 def test_owner_decisions_override_the_rules(make_store):
     store = make_store(prompts=4, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
-    do_all(store, ann)
+    answer_all(store, ann)
     assert reserve_item(store, bob) is None and get_next_step(store, bob).name == "quota_full"
     decide_on_person(store, ann, "refuse")
     states = {row.name: row.state for row in StudyMonitor(store).get_overview().people}
     assert states["ann"] == "refused"
     assert get_progress(store, bob).left_for_me == 4
-    assert len(do_all(store, bob)) == 4
+    assert len(answer_all(store, bob)) == 4
     decide_on_person(store, ann, "accept")  # now each item has two annotators
     overview = StudyMonitor(store).get_overview()
     states = {row.name: row.state for row in overview.people}
@@ -124,9 +124,9 @@ def test_refusal_releases_reserved_items(make_store):
     decide_on_person(store, ann, "refuse")
     assert reserve_item(store, bob).prompt == reserved.prompt
     with pytest.raises(AnnotationError, match="others rated this item"):
-        answer(store, ann, reserved)
+        answer_item(store, ann, reserved)
     assert reserve_item(store, bob) is not None
-    assert len(do_all(store, bob)) == 1
+    assert len(answer_all(store, bob)) == 1
     with store.begin_read() as db:
         from pqpp_annotation.store.items import count_items
 
@@ -136,7 +136,7 @@ def test_refusal_releases_reserved_items(make_store):
 def test_export_follows_owner_decisions(make_store, tmp_path):
     store = make_store(prompts=3, people_per_item=3)
     for name in ("ann", "bob"):
-        do_all(store, add_person(store, name).id)
+        answer_all(store, add_person(store, name).id)
     decide_on_person(store, find_person(store, "bob").id, "refuse")
     lines = export_study(store, tmp_path / "votes")
     rows = read_table(tmp_path / "votes" / "annotators.csv")
@@ -148,13 +148,13 @@ def test_export_follows_owner_decisions(make_store, tmp_path):
 def test_trial_answers_are_not_exported_and_fill_no_place(make_store, tmp_path):
     store = make_store(prompts=4, people_per_item=1, controls=2, control={"every": 2}, training=2)
     trial = add_person(store, "trial", "trial").id
-    purposes = [item.purpose for item in do_all(store, trial)]
+    purposes = [item.purpose for item in answer_all(store, trial)]
     assert purposes.count("work") == 4 and purposes[0] == "training"
     assert list(iterate_votes(read_records(store))) == []
     ann = add_person(store, "ann").id
-    assert [item.purpose for item in do_all(store, ann)].count("work") == 4
+    assert [item.purpose for item in answer_all(store, ann)].count("work") == 4
     another = add_person(store, "trial again", "trial").id
-    assert [item.purpose for item in do_all(store, another)].count("work") == 4
+    assert [item.purpose for item in answer_all(store, another)].count("work") == 4
     export_study(store, tmp_path / "votes")
     for name in ("answers", "judgments", "annotators"):
         assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}

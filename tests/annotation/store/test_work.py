@@ -4,7 +4,7 @@ import collections
 import threading
 
 import pytest
-from support.studies import answer, do_all, rows
+from support.studies import answer_all, answer_item, read_rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.answers import iterate_votes, read_records, save_answer
@@ -35,7 +35,7 @@ def get_people_by_item(store, purpose="work"):
 def test_items_go_to_people_per_item_annotators(make_store):
     store = make_store(prompts=6, people_per_item=2)
     people = [add_person(store, f"p{number}").id for number in range(4)]
-    done = [len(do_all(store, person)) for person in people]
+    done = [len(answer_all(store, person)) for person in people]
     assert done == [6, 6, 0, 0]
     assert {len(names) for names in get_people_by_item(store).values()} == {2}
     assert get_progress(store, people[2]).left_for_me == 0
@@ -54,9 +54,9 @@ def test_expired_reservation_goes_to_others(make_store):
     reassigned = reserve_item(store, second)
     assert reassigned.prompt == reserved.prompt
     with pytest.raises(AnnotationError, match="others rated this item"):
-        answer(store, first, reserved)
+        answer_item(store, first, reserved)
     assert reserve_item(store, first) is None
-    answer(store, second, reassigned)
+    answer_item(store, second, reassigned)
     assert get_people_by_item(store) == {"q0": {"b"}}
 
 
@@ -79,7 +79,7 @@ def test_concurrent_annotators_never_exceed_the_places(make_store):
 
     def work(person):
         try:
-            do_all(store, person)
+            answer_all(store, person)
         except Exception as error:
             errors.append(error)
 
@@ -102,7 +102,7 @@ def test_skipped_control_items_are_replaced(make_store):
             skip_item(store, person, item.assignment)
             skipped += 1
             continue
-        answer(store, person, item)
+        answer_item(store, person, item)
         answered.append(item.purpose)
     assert skipped == 3 and answered.count("control") == 5
     for length in range(1, 20):
@@ -113,12 +113,12 @@ def test_control_members_get_control_items_only(make_store):
     store = make_store(prompts=5, controls=3, people_per_item=1)
     members = [add_person(store, name, "control").id for name in ("x", "y")]
     for member in members:
-        assert [item.purpose for item in do_all(store, member)] == ["control"] * 3
+        assert [item.purpose for item in answer_all(store, member)] == ["control"] * 3
         assert get_progress(store, member).left_for_me == 0
     owner = add_person(store, "o", "owner").id
     assert reserve_item(store, owner) is None
     person = add_person(store, "a").id
-    assert len(do_all(store, person)) >= 5
+    assert len(answer_all(store, person)) >= 5
 
 
 def test_personal_orders_are_stable_when_prompts_are_added(make_store):
@@ -132,7 +132,7 @@ def test_personal_orders_are_stable_when_prompts_are_added(make_store):
     write_table(store.study.root, prompts=20)
     assert add_prompts(store.study, store.study.root / "prompts.csv") == 8
     assert [reserve_item(store, person).prompt for person in people] == before
-    orders = [tuple(item.prompt for item in do_all(store, person)) for person in people]
+    orders = [tuple(item.prompt for item in answer_all(store, person)) for person in people]
     assert len(set(orders)) == 3 and all(len(order) == 20 for order in orders)
     image_ids = [
         [image.id for image in get_item(store, person, past.assignment).images]
@@ -145,7 +145,7 @@ def test_personal_orders_are_stable_when_prompts_are_added(make_store):
 def test_training_comes_first_and_has_two_tries(make_store):
     store = make_store(prompts=3, training=4, people_per_item=9)
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
-    assert [item.purpose for item in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
+    assert [item.purpose for item in answer_all(store, good)] == ["training"] * 2 + ["work"] * 3
     prompts = set()
     for tries_left in (2, 1):
         state = get_training_state(store, bad)
@@ -154,7 +154,7 @@ def test_training_comes_first_and_has_two_tries(make_store):
         for _ in range(2):
             item = reserve_item(store, bad)
             prompts.add(item.prompt)
-            answer(store, bad, item, {"label": 0})
+            answer_item(store, bad, item, {"label": 0})
         assert (get_training_state(store, bad).done, get_training_state(store, bad).right) == (2, 0)
         if tries_left == 2:
             assert reserve_item(store, bad).purpose == "training"
@@ -165,7 +165,7 @@ def test_training_comes_first_and_has_two_tries(make_store):
     assert len(prompts) == 4  # the second try has other items
     # The answers of the failed tries are kept.
     ids = [past.assignment for past in get_past_items(store, bad)]
-    answers = [row for row in rows(store, Answer) if row.assignment_id in ids]
+    answers = [row for row in read_rows(store, Answer) if row.assignment_id in ids]
     assert len(answers) == 8 and {row.current for row in answers} == {True}
 
 
@@ -177,11 +177,11 @@ def test_training_feedback_requires_an_answer(make_store):
         get_training_feedback(store, person, item.assignment)
     first = item.images[0].id
     save_answer(store, person, item.assignment, first, {"label": 2}, "client-1")
-    answer(store, person, item, {"label": 0})  # an answer can be changed until all are given
+    answer_item(store, person, item, {"label": 0})  # an answer can be changed until all are given
     is_right, expected = get_training_feedback(store, person, item.assignment)
     assert is_right is False and expected == {image.id: {"label": 2} for image in item.images}
     with pytest.raises(AnnotationError, match="answered this practice item"):
-        answer(store, person, item)
+        answer_item(store, person, item)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
         skip_item(store, person, item.assignment)
 
@@ -196,8 +196,8 @@ def test_reserves_up_to_five_items_ahead(make_store):
     assert reserve_item(store, person, after=reserved[0].assignment) == reserved[1]
     assert reserve_item(store, person) == reserved[0]
     for item in reserved:
-        answer(store, person, item)
-    assert len(do_all(store, person)) == 4
+        answer_item(store, person, item)
+    assert len(answer_all(store, person)) == 4
 
 
 def test_rejects_items_of_others(make_store):
@@ -207,7 +207,7 @@ def test_rejects_items_of_others(make_store):
     for attempt in (
         lambda: get_item(store, second, item.assignment),
         lambda: skip_item(store, second, item.assignment),
-        lambda: answer(store, second, item),
+        lambda: answer_item(store, second, item),
         lambda: get_training_feedback(store, second, item.assignment),
     ):
         with pytest.raises(AnnotationError, match="not assigned to you"):

@@ -1,9 +1,9 @@
 """Rating in a browser: keys, lost connections, tabs, reloads, training and signing in again."""
 
 import pytest
-from support.browser import saved
-from support.served import serving
-from support.studies import small_study
+from support.browser import wait_until_saved
+from support.served import serve_study
+from support.studies import write_study
 
 from pqpp_annotation.store.answers import count_answers, iterate_votes, read_records
 from pqpp_annotation.store.people import decide_on_person, get_people
@@ -19,7 +19,7 @@ def serve(tmp_path):
     import contextlib
 
     with contextlib.ExitStack() as ends:
-        yield lambda **settings: ends.enter_context(serving(small_study(tmp_path, **settings)))
+        yield lambda **settings: ends.enter_context(serve_study(write_study(tmp_path, **settings)))
 
 
 def read_labels(served, purpose=None):
@@ -58,9 +58,9 @@ def rate_item(page, *keys):
     )
 
 
-def test_whole_study_by_keyboard(serve, visitor):
+def test_whole_study_by_keyboard(serve, make_visitor):
     served = serve(prompts=2)
-    page = visitor().open(served.link())
+    page = make_visitor().open(served.link())
     for _ in range(10):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.matches('button.primary')"):
@@ -82,9 +82,9 @@ def test_whole_study_by_keyboard(serve, visitor):
     assert sorted(read_labels(served)) == [-1, 1, 2, 2]
 
 
-def test_saved_is_shown_after_the_response(serve, visitor):
+def test_saved_is_shown_after_the_response(serve, make_visitor):
     served = serve(prompts=1)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     routes = []
     page.route("**/api/answers", lambda route: routes.append(route))
     page.keyboard.press("1")
@@ -94,14 +94,14 @@ def test_saved_is_shown_after_the_response(serve, visitor):
     while not routes:  # the page shows "Saving" before the request arrives
         page.wait_for_timeout(10)
     routes[0].continue_()
-    saved(page)
+    wait_until_saved(page)
     expect(page.locator("#saved")).to_have_text("Saved")
     assert count_answers(served.store) == 1
 
 
-def test_offline_answers_are_sent_in_order_later(serve, visitor):
+def test_offline_answers_are_sent_in_order_later(serve, make_visitor):
     served = serve(prompts=6, people_per_item=1)
-    person = visitor()
+    person = make_visitor()
     page = person.join(served.link())
     page.wait_for_selector("#task[data-ahead='1']")  # the next item and its images are loaded
     person.context.set_offline(True)
@@ -113,29 +113,29 @@ def test_offline_answers_are_sent_in_order_later(serve, visitor):
     expect(page.locator("#saved")).to_contain_text("Waiting for connection: 4")
     assert count_answers(served.store) == 0
     person.context.set_offline(False)
-    saved(page)
+    wait_until_saved(page)
     assert read_labels(served) == [2, 1, 0, -1]
     expect(page.locator("#banner")).to_be_hidden()
 
 
-def test_unsent_answers_survive_closing_the_tab(serve, visitor):
+def test_unsent_answers_survive_closing_the_tab(serve, make_visitor):
     served = serve(prompts=6)
-    person = visitor()
+    person = make_visitor()
     page = person.join(served.link())
     person.context.set_offline(True)
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
     page.close()
     person.context.set_offline(False)
-    page = person.ready(person.open(f"{served.url}/work"))
-    saved(page)
+    page = person.wait_until_ready(person.open(f"{served.url}/work"))
+    wait_until_saved(page)
     assert read_labels(served) == [2]
     expect(page.locator(".thumb .mark")).to_have_text(["1", ""])
 
 
-def test_full_disk_is_reported_and_the_answer_sent_again(serve, visitor, monkeypatch):
+def test_full_disk_is_reported_and_the_answer_sent_again(serve, make_visitor, monkeypatch):
     served = serve(prompts=1)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
 
     def raise_full_disk(*_):
         raise OSError(28, "No space left on device")
@@ -145,13 +145,13 @@ def test_full_disk_is_reported_and_the_answer_sent_again(serve, visitor, monkeyp
         page.keyboard.press("1")
         page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
         expect(page.locator("#banner")).to_contain_text("cannot save right now: the disk is full")
-    saved(page)
+    wait_until_saved(page)
     assert read_labels(served) == [2]
 
 
-def test_answer_with_lost_response_is_saved_once(serve, visitor):
+def test_answer_with_lost_response_is_saved_once(serve, make_visitor):
     served = serve(prompts=1)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     responses = []
 
     def lose_first_response(route):
@@ -163,23 +163,23 @@ def test_answer_with_lost_response_is_saved_once(serve, visitor):
 
     page.route("**/api/answers", lose_first_response)
     page.keyboard.press("1")
-    saved(page)
+    wait_until_saved(page)
     assert responses[0].ok and count_answers(served.store) == 1
 
 
-def test_two_tabs_stay_in_sync(serve, visitor):
+def test_two_tabs_stay_in_sync(serve, make_visitor):
     served = serve(prompts=3)
-    person = visitor()
+    person = make_visitor()
     first = person.join(served.link())
-    second = person.ready(person.open(f"{served.url}/work"))
+    second = person.wait_until_ready(person.open(f"{served.url}/work"))
     assert get_assignment(first) == get_assignment(second)
     first.keyboard.press("1")
-    saved(first)
+    wait_until_saved(first)
     second.wait_for_function("() => document.querySelector('.thumb .mark').textContent === '1'")
     expect(second.locator("#banner")).to_contain_text("in another tab")
     second.bring_to_front()
     second.keyboard.press("2")
-    saved(second)
+    wait_until_saved(second)
     assert sorted(read_labels(served)) == [1, 2]
     person.context.set_offline(True)
     for page in (first, second):
@@ -187,24 +187,24 @@ def test_two_tabs_stay_in_sync(serve, visitor):
         page.keyboard.press("ArrowRight")
         page.keyboard.press("4")
     person.context.set_offline(False)
-    saved(first)
-    saved(second)
+    wait_until_saved(first)
+    wait_until_saved(second)
     assert count_answers(served.store) == 4
 
 
-def test_back_button_reopens_the_previous_item(serve, visitor):
+def test_back_button_reopens_the_previous_item(serve, make_visitor):
     served = serve(prompts=3)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     first = get_assignment(page)
     rate_item(page, "1", "1")
-    saved(page)
+    wait_until_saved(page)
     second = get_assignment(page)
     page.go_back()
     page.wait_for_url(f"**/work/{first}")
     expect(page.locator(".thumb .mark")).to_have_text(["1", "1"])
     page.locator(".thumb").nth(0).click()
     page.keyboard.press("3")
-    saved(page)
+    wait_until_saved(page)
     assert sorted(read_labels(served)) == [0, 2]
     assert count_answers(served.store) == 3
     rate_item(page)
@@ -213,13 +213,13 @@ def test_back_button_reopens_the_previous_item(serve, visitor):
     page.wait_for_url(f"**/work/{first}")
 
 
-def test_skipped_item_can_be_rated_later(serve, visitor):
+def test_skipped_item_can_be_rated_later(serve, make_visitor):
     served = serve(prompts=2)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     first = get_assignment(page)
     page.keyboard.press("s")
     page.wait_for_function("before => history.state.assignment !== before", arg=first)
-    saved(page)
+    wait_until_saved(page)
     [person] = get_people(served.store)
     assert get_progress(served.store, person.id).skipped == 1
     page.keyboard.press("h")
@@ -229,13 +229,13 @@ def test_skipped_item_can_be_rated_later(serve, visitor):
     page.wait_for_selector("html[data-ready]")
     assert get_assignment(page) == first
     rate_item(page, "1", "1")
-    saved(page)
+    wait_until_saved(page)
     assert get_progress(served.store, person.id).skipped == 0
 
 
-def test_practice_gives_feedback_and_a_second_try(serve, visitor):
+def test_practice_gives_feedback_and_a_second_try(serve, make_visitor):
     served = serve(prompts=1, training=4)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     expect(page.locator("#count")).to_have_text("Practice 1 of 2")
     first = page.inner_text("[data-part=prompt]")
 
@@ -259,10 +259,10 @@ def test_practice_gives_feedback_and_a_second_try(serve, visitor):
     assert read_labels(served, purpose="work") == [1, 1]
 
 
-def test_unsent_answers_are_sent_after_signing_in_again(serve, visitor):
+def test_unsent_answers_are_sent_after_signing_in_again(serve, make_visitor):
     served = serve(prompts=2)
     link = served.link()
-    person = visitor()
+    person = make_visitor()
     page = person.join(link)
     [annotator] = get_people(served.store)
     decide_on_person(served.store, annotator.id, "sign-out")
@@ -271,5 +271,5 @@ def test_unsent_answers_are_sent_after_signing_in_again(serve, visitor):
     expect(page.locator("#banner")).to_contain_text("Open your link again")
     assert count_answers(served.store) == 0
     new_page = person.join(link)
-    saved(new_page)
+    wait_until_saved(new_page)
     assert read_labels(served) == [2]

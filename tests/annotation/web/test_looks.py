@@ -1,9 +1,9 @@
 """Accessibility and width of all annotators' pages, narrow and wide, light and dark."""
 
 import pytest
-from support.browser import in_every_look, violations
-from support.served import serving
-from support.studies import do_all, small_study
+from support.browser import iterate_modes, run_axe
+from support.served import serve_study
+from support.studies import answer_all, write_study
 
 from pqpp_annotation.store.people import get_people
 
@@ -16,8 +16,8 @@ def check():
     problems = []
 
     def check_page(page, name):
-        for look in in_every_look(page):
-            problems.extend(f"{name}, {look}: {violation}" for violation in violations(page))
+        for look in iterate_modes(page):
+            problems.extend(f"{name}, {look}: {violation}" for violation in run_axe(page))
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 problems.append(f"{name}, {look}: wider than the window")
 
@@ -28,7 +28,7 @@ def check():
 @pytest.fixture
 def served(tmp_path):
     """A served study with training, consent and completion."""
-    study = small_study(
+    study = write_study(
         tmp_path,
         prompts=2,
         training=2,
@@ -37,12 +37,12 @@ def served(tmp_path):
         consent="We keep what you say.",
         completion={"code": "C0DE", "url": "https://example.org/"},
     )
-    with serving(study) as served:
+    with serve_study(study) as served:
         yield served
 
 
-def test_join_pages_have_no_accessibility_violations(served, visitor, check):
-    person = visitor()
+def test_join_pages_have_no_accessibility_violations(served, make_visitor, check):
+    person = make_visitor()
     page = person.open(served.link())
     check(page, "join")
     page.goto(f"{served.url}/sign-in")
@@ -50,8 +50,8 @@ def test_join_pages_have_no_accessibility_violations(served, visitor, check):
 
 
 @pytest.mark.daily
-def test_work_pages_have_no_accessibility_violations(served, visitor, check):
-    person = visitor()
+def test_work_pages_have_no_accessibility_violations(served, make_visitor, check):
+    person = make_visitor()
     page = person.join(served.link())
     check(page, "practice")
     for key in ("1", "4", "Enter"):
@@ -59,9 +59,9 @@ def test_work_pages_have_no_accessibility_violations(served, visitor, check):
     page.wait_for_selector("#feedback:not([hidden])")
     check(page, "feedback")
     [annotator] = get_people(served.store)
-    do_all(served.store, annotator.id, most=1)
+    answer_all(served.store, annotator.id, limit=1)
     page.goto(f"{served.url}/work")
-    person.ready(page)
+    person.wait_until_ready(page)
     check(page, "work")
     page.click("#help-button")
     check(page, "help")
@@ -73,15 +73,15 @@ def test_work_pages_have_no_accessibility_violations(served, visitor, check):
 
 
 @pytest.mark.daily
-def test_other_pages_have_no_accessibility_violations(served, visitor, check):
-    page = visitor().join(served.link())
+def test_other_pages_have_no_accessibility_violations(served, make_visitor, check):
+    page = make_visitor().join(served.link())
     for path in ("thanks", "withdraw", "consent"):
         page.goto(f"{served.url}/{path}")
         check(page, path)
     page.click(".menu summary")
     check(page, "menu")
     [annotator] = get_people(served.store)
-    do_all(served.store, annotator.id)
+    answer_all(served.store, annotator.id)
     for path, final_path in (("history", "history"), ("work", "thanks")):
         page.goto(f"{served.url}/{path}")
         page.wait_for_url(f"**/{final_path}")

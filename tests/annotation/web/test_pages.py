@@ -6,8 +6,8 @@ import re
 
 import pytest
 from sqlalchemy import select
-from support.served import client_of, join, next_state, token_of
-from support.studies import do_all, rows, small_store
+from support.served import get_next_state, get_token, join, open_client
+from support.studies import answer_all, create_store, read_rows
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links, revoke_link
@@ -23,9 +23,9 @@ def make_client(tmp_path):
 
     def make_one(base_url="http://testserver", allows_http=False, store=None, **settings):
         if store is None:
-            store = small_store(tmp_path, **settings)
+            store = create_store(tmp_path, **settings)
             stores.append(store)
-        return client_of(store, base_url, allows_http=allows_http)
+        return open_client(store, base_url, allows_http=allows_http)
 
     yield make_one
     for store in stores:
@@ -70,19 +70,19 @@ def test_get_requests_reserve_no_items(make_client):
         assert (head.status_code, head.text) == (response.status_code, ""), path
         assert head.headers["content-type"] == response.headers["content-type"]
     assert "More items to rate" in client.get("/thanks").text
-    assert client.get("/api/next").status_code == 405 and not rows(client.store, Assignment)
-    next_state(client)
-    assert len(rows(client.store, Assignment)) == 1
+    assert client.get("/api/next").status_code == 405 and not read_rows(client.store, Assignment)
+    get_next_state(client)
+    assert len(read_rows(client.store, Assignment)) == 1
 
 
 def test_work_requires_consent(make_client):
     client = make_client(consent="Agree?")
     join(client, agree="no")
     assert client.get("/work").headers["location"] == "/consent"
-    csrf = {"X-CSRF-Token": token_of(client.get("/consent"))}
+    csrf = {"X-CSRF-Token": get_token(client.get("/consent"))}
     assert client.post("/api/next", json={}, headers=csrf).status_code == 401
     page = client.get("/consent")
-    client.post("/consent", data={"csrf": token_of(page)})
+    client.post("/consent", data={"csrf": get_token(page)})
     assert client.get("/work").status_code == 200
 
 
@@ -126,7 +126,7 @@ def test_invalid_link_gives_the_reason(make_client, kind):
 def test_rejects_invalid_answers(make_client, change, code):
     client = make_client()
     join(client)
-    state = next_state(client)
+    state = get_next_state(client)
     body = {
         "client_id": "c" * 16,
         "assignment": state["task"]["assignment"],
@@ -142,7 +142,7 @@ def test_rejects_invalid_answers(make_client, change, code):
 def test_rejects_wrong_csrf_token(make_client):
     client = make_client()
     join(client)
-    state = next_state(client)
+    state = get_next_state(client)
     image = state["task"]["images"][0]["id"]
     assert post_answer(client, state | {"csrf": "x"}, image, {"label": 2}).status_code == 401
     for path in ("/sign-out", "/consent", "/withdraw"):
@@ -155,7 +155,7 @@ def test_rejects_wrong_csrf_token(make_client):
 def test_rejects_cross_site_requests(make_client):
     client = make_client()
     join(client)
-    state = next_state(client)
+    state = get_next_state(client)
     image = state["task"]["images"][0]["id"]
     cross_site, same_origin = {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-origin"}
     assert post_answer(client, state, image, {"label": 2}, **cross_site).status_code == 403
@@ -203,7 +203,7 @@ def test_images_are_served_by_page_name_only(make_client, tmp_path):
     url = "/images/1/" + "0" * 24
     assert client.get(url).status_code == 303 or client.get(url).status_code == 401
     join(client)
-    image = next_state(client)["task"]["images"][0]
+    image = get_next_state(client)["task"]["images"][0]
     response = client.get(image["url"])
     assert response.status_code == 200 and response.headers["content-type"] == "image/jpeg"
     assert "immutable" in response.headers["cache-control"]
@@ -223,9 +223,9 @@ def test_withdrawal_ends_all_sessions(make_client):
     join(client, link)
     other = make_client(store=client.store)
     join(other, link)
-    state = next_state(client)
+    state = get_next_state(client)
     post_answer(client, state, state["task"]["images"][0]["id"], {"label": 2})
-    form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
+    form = {"csrf": get_token(client.get("/withdraw")), "mode": "delete"}
     response = client.post("/withdraw", data=form)
     assert "deleted" in response.text and count_answers(client.store) == 0
     assert client.get("/work").headers["location"].startswith("/sign-in")
@@ -253,10 +253,10 @@ def test_survey_is_saved_once_and_exported(make_client, tmp_path):
     join(client)
     [person] = get_people(client.store)
     assert "C0DE" not in client.get("/thanks").text and "Anything" not in client.get("/thanks").text
-    do_all(client.store, person.id)
+    answer_all(client.store, person.id)
     page = client.get("/thanks")
     assert r"Anything &lt;else&gt;\u202e?" in page.text and "C0DE" not in page.text
-    form = {"csrf": token_of(page)}
+    form = {"csrf": get_token(page)}
     for answers in (["young", ""], ["older"], ["older", "x" * 3000], ["older", "", ""]):
         assert client.post("/survey", data={**form, "answers": answers}).status_code == 409
     assert client.post("/survey", data={"answers": ["older", ""]}).status_code == 422

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from support.free_port import free_port
-from support.served_process import running
-from support.studies import rows, small_store, small_study
+from support.free_port import find_free_port
+from support.served_process import run_server
+from support.studies import create_store, read_rows, write_study
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import count_attempt, make_links
@@ -28,17 +28,17 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture
 def port():
     """A free port."""
-    return free_port()
+    return find_free_port()
 
 
 def test_server_restarts_after_a_kill_and_stops_cleanly(tmp_path, port):
-    small_study(tmp_path)
-    with running(tmp_path, port) as process:
+    write_study(tmp_path)
+    with run_server(tmp_path, port) as process:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     secret = (tmp_path / next(tmp_path.glob(".*.secret"))).read_text()
     url = "https://lab.example.org:8443/colours"
-    with running(tmp_path, port, "--url", url, answers="/colours/health") as process:
+    with run_server(tmp_path, port, "--url", url, path="/colours/health") as process:
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(60) == 0
         output = process.stderr.read()
@@ -49,7 +49,7 @@ def test_server_restarts_after_a_kill_and_stops_cleanly(tmp_path, port):
 
 
 def test_links_use_the_public_url(tmp_path, port, monkeypatch, capsys):
-    small_study(tmp_path)
+    write_study(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
     monkeypatch.setattr("pqpp_annotation.web.serve._configure_logging", lambda: None)
@@ -83,7 +83,7 @@ def test_links_use_the_public_url(tmp_path, port, monkeypatch, capsys):
     ],
 )
 def test_rejects_invalid_urls(tmp_path, port, options, message):
-    small_study(tmp_path)
+    write_study(tmp_path)
     old_handler = signal.getsignal(signal.SIGTERM)
     with pytest.raises(AnnotationError, match=message):
         serve(tmp_path / "study.yaml", port=port, **options)
@@ -92,12 +92,12 @@ def test_rejects_invalid_urls(tmp_path, port, options, message):
 
 
 @pytest.mark.daily
-def test_two_processes_share_sessions_and_prompts(tmp_path, port, new_postgresql, monkeypatch):
-    ports = port, free_port()
-    monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
-    store = small_store(tmp_path, prompts=1, database="$STUDY_DATABASE")
+def test_two_processes_share_sessions_and_prompts(tmp_path, port, make_postgresql, monkeypatch):
+    ports = port, find_free_port()
+    monkeypatch.setenv("STUDY_DATABASE", make_postgresql())
+    store = create_store(tmp_path, prompts=1, database="$STUDY_DATABASE")
     [(token, _)] = make_links(store)
-    with running(tmp_path, ports[0]), running(tmp_path, ports[1]):
+    with run_server(tmp_path, ports[0]), run_server(tmp_path, ports[1]):
         bases = [f"http://127.0.0.1:{port}" for port in ports]
         with httpx.Client(base_url=bases[0]) as client:
             page = client.get(f"/join/{token}").text
@@ -150,7 +150,7 @@ def test_cookie_of_another_secret_is_invalid():
 
 
 def test_count_attempt_limits_concurrent_and_recent_attempts(tmp_path):
-    store = small_store(tmp_path)
+    store = create_store(tmp_path)
     now = [store.clock()]
     store.clock = lambda: now[0]
     attempt = partial(count_attempt, store, most=3, seconds=10)
@@ -163,5 +163,5 @@ def test_count_attempt_limits_concurrent_and_recent_attempts(tmp_path):
     assert attempt("a") == 0
     now[0] += 3_600_000
     assert attempt("c") == 0
-    assert len(rows(store, Attempt)) == 1  # old attempts are deleted
+    assert len(read_rows(store, Attempt)) == 1  # old attempts are deleted
     store.close()

@@ -5,8 +5,8 @@ import re
 
 import pytest
 from starlette.testclient import TestClient
-from support.served import client_of, join, next_state, token_of
-from support.studies import do_all, rows, small_store
+from support.served import get_next_state, get_token, join, open_client
+from support.studies import answer_all, create_store, read_rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner.overview import StudyMonitor
@@ -21,18 +21,18 @@ DAY = 86_400_000
 
 @pytest.fixture
 def store(tmp_path):
-    store = small_store(tmp_path)
+    store = create_store(tmp_path)
     yield store
     store.close()
 
 
 def test_sign_out_invalidates_the_cookie(store):
-    client = client_of(store)
+    client = open_client(store)
     join(client)
     [cookie] = [(name, value) for name, value in client.cookies.items() if "browser" not in name]
     csrf = client.get("/api/session").json()["csrf"]
     assert client.post("/sign-out", data={"csrf": csrf}).status_code == 303
-    other_client = client_of(store)
+    other_client = open_client(store)
     other_client.cookies.set(*cookie)
     assert other_client.get("/api/session").status_code == 401
     assert other_client.get("/work").headers["location"].startswith("/sign-in")
@@ -40,11 +40,11 @@ def test_sign_out_invalidates_the_cookie(store):
 
 @pytest.mark.parametrize("reason", ["revoked", "expired", "owner"])
 def test_ended_session_saves_no_answers(store, reason):
-    client = client_of(store)
+    client = open_client(store)
     now = store.clock()
     [(token, link)] = make_links(store, days=1)
     join(client, f"/join/{token}")
-    state = next_state(client)
+    state = get_next_state(client)
     csrf = {"X-CSRF-Token": state["csrf"]}
     [person] = get_people(store)
     if reason == "revoked":
@@ -61,11 +61,11 @@ def test_ended_session_saves_no_answers(store, reason):
 
 def test_shared_link_id_is_bound_to_the_first_browser(store):
     [(token, _)] = make_links(store, is_shared=True)
-    first, other = client_of(store), client_of(store)
+    first, other = open_client(store), open_client(store)
     link = f"/join/{token}?PROLIFIC_PID=p1"
     assert join(first, link, PROLIFIC_PID="p1").status_code == 303
     [person] = get_people(store)
-    do_all(store, person.id, most=2)
+    answer_all(store, person.id, limit=2)
     response = join(other, link, PROLIFIC_PID="p1")
     assert response.status_code == 403 and "another browser" in response.text
     assert other.get("/history").headers["location"].startswith("/sign-in")
@@ -81,14 +81,14 @@ def test_shared_link_id_is_bound_to_the_first_browser(store):
 
 def test_limits_new_ids_per_address_but_not_known_ids(store):
     [(token, _)] = make_links(store, is_shared=True)
-    browsers = [client_of(store) for _ in range(3)]
+    browsers = [open_client(store) for _ in range(3)]
     codes = []
     for number in range(70):
         link = f"/join/{token}?workerId=w{number}"
         codes.append(join(browsers[number % 3], link, workerId=f"w{number}").status_code)
     assert codes == [303] * 60 + [429] * 10
     assert join(browsers[0], f"/join/{token}?workerId=w0", workerId="w0").status_code == 303
-    csrf = token_of(browsers[0].get("/withdraw"))
+    csrf = get_token(browsers[0].get("/withdraw"))
     for ids in ("", "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "?workerId=${workerId}"):
         page = browsers[0].get(f"/join/{token}{ids}")
         assert page.status_code == 403 and "ID is missing" in page.text
@@ -104,29 +104,29 @@ COMPLETION |= {"quota_full": {"code": "FULL"}, "withdrawn": {"code": "GONE"}}
 
 
 def join_shared_link(store, number):
-    client = client_of(store)
+    client = open_client(store)
     [(token, _)] = make_links(store, is_shared=True)
     join(client, f"/join/{token}?PROLIFIC_PID=p{number}", PROLIFIC_PID=f"p{number}")
     return client, get_people(store)[-1].id
 
 
 def test_each_outcome_has_its_code_and_url(tmp_path):
-    store = small_store(tmp_path, prompts=3, people_per_item=1, training=1, completion=COMPLETION)
+    store = create_store(tmp_path, prompts=3, people_per_item=1, training=1, completion=COMPLETION)
     client, person = join_shared_link(store, 1)
-    do_all(store, person, {"label": -1})
-    assert next_state(client)["task"] is None
+    answer_all(store, person, {"label": -1})
+    assert get_next_state(client)["task"] is None
     page = client.get("/thanks")
     assert page.status_code == 200 and "SCREEN" in page.text and "?cc=SCREEN" in page.text
     assert "D0NE" not in page.text
     client, person = join_shared_link(store, 2)
-    do_all(store, person)
+    answer_all(store, person)
     page = client.get("/thanks").text
     assert "cc=D0NE&amp;id=p2" in page and "You have rated 3 items" in page
     client, person = join_shared_link(store, 3)
-    do_all(store, person)
+    answer_all(store, person)
     page = client.get("/thanks").text
     assert "FULL" in page and "This study is full" in page and "D0NE" not in page
-    csrf = token_of(client.get("/withdraw"))
+    csrf = get_token(client.get("/withdraw"))
     page = client.post("/withdraw", data={"csrf": csrf, "mode": "delete"}).text
     assert "GONE" in page and "deleted" in page
     store.close()
@@ -135,34 +135,34 @@ def test_each_outcome_has_its_code_and_url(tmp_path):
 @pytest.mark.parametrize("mode", ["delete", "anonymous"])
 def test_leaver_is_paid_and_cannot_rejoin(tmp_path, mode):
     rule = {"per_item": 0.15, "per_hour": 12}
-    store = small_store(tmp_path, prompts=4, training=2, payment=rule)
+    store = create_store(tmp_path, prompts=4, training=2, payment=rule)
     store.clock = itertools.count(store.clock(), 4_000).__next__
     client, person = join_shared_link(store, 1)
-    do_all(store, person)
+    answer_all(store, person)
     [due_before] = StudyMonitor(store).get_overview().dues
-    client.post("/withdraw", data={"csrf": token_of(client.get("/withdraw")), "mode": mode})
+    client.post("/withdraw", data={"csrf": get_token(client.get("/withdraw")), "mode": mode})
     monitor = StudyMonitor(store)
     [row] = monitor.get_overview().dues
     assert due_before.pay.owed == row.pay.owed == monitor.get_overview().money["owed"] == 0.65
     paid = (row.pay.items, row.pay.for_items, row.pay.for_hours, row.reason, row.method)
     assert paid == (0, 0.6, 0.05, "withdrawn", "prolific")
     # The id is deleted, and cannot join again with any link.
-    assert "p1" not in str(rows(store, Person))
+    assert "p1" not in str(read_rows(store, Person))
     for shared in (True, False):
         [(token, _)] = make_links(store, is_shared=shared)
-        page = join(client_of(store), f"/join/{token}", PROLIFIC_PID="p1").text
+        page = join(open_client(store), f"/join/{token}", PROLIFIC_PID="p1").text
         assert "have left this study" in page
     assert len(get_people(store)) == 1
     store.close()
 
 
 def test_leaver_without_id_gets_a_payment_code(tmp_path):
-    store = small_store(tmp_path, payment={"per_item": 0.15})
-    client = client_of(store)
+    store = create_store(tmp_path, payment={"per_item": 0.15})
+    client = open_client(store)
     [(token, _)] = make_links(store)
     join(client, f"/join/{token}")
-    do_all(store, get_people(store)[0].id)
-    form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
+    answer_all(store, get_people(store)[0].id)
+    form = {"csrf": get_token(client.get("/withdraw")), "mode": "delete"}
     farewell = client.post("/withdraw", data=form).text
     [due] = StudyMonitor(store).record_payments("hand")
     assert due.pay.owed == 0.6 and f"<b>{due.name}</b>" in farewell
@@ -175,13 +175,13 @@ def test_id_cannot_be_used_with_a_second_link(store):
     assert join(client, f"/join/{shared}", PROLIFIC_PID="p1").status_code == 303
     response = join(client, f"/join/{personal}", PROLIFIC_PID="p1")
     assert "used with another link" in response.text and len(get_people(store)) == 1
-    stranger, [(other_personal, _)] = client_of(store), make_links(store)
-    assert join(client_of(store), f"/join/{other_personal}", PROLIFIC_PID="p2").status_code == 303
+    stranger, [(other_personal, _)] = open_client(store), make_links(store)
+    assert join(open_client(store), f"/join/{other_personal}", PROLIFIC_PID="p2").status_code == 303
     assert "used with another link" in join(stranger, f"/join/{shared}", PROLIFIC_PID="p2").text
 
 
 def test_unavailable_database_is_not_named_on_pages(store, monkeypatch, caplog):
-    client = client_of(store)
+    client = open_client(store)
     join(client)
 
     def raise_unavailable(*_, **__):
@@ -198,7 +198,7 @@ def test_unavailable_database_is_not_named_on_pages(store, monkeypatch, caplog):
 
 @pytest.mark.parametrize("is_removed", [True, False])
 def test_root_path_prefixes_all_urls(store, is_removed):
-    client = client_of(store, root_path="/colours/a")
+    client = open_client(store, root_path="/colours/a")
     prefix = "/colours/a"
     [(token, _)] = make_links(store)
 
@@ -211,7 +211,7 @@ def test_root_path_prefixes_all_urls(store, is_removed):
     for address in addresses:
         if "static" in address:
             assert client.get(to_path(address)).status_code == 200, address
-    form = {"csrf": token_of(page), "agree": "yes"}
+    form = {"csrf": get_token(page), "agree": "yes"}
     joined = client.post(to_path(f"{prefix}/join/{token}"), data=form)
     assert joined.headers["location"] == f"{prefix}/work"
     work = client.get(to_path(f"{prefix}/work"))
@@ -232,7 +232,7 @@ def test_two_studies_on_one_host_use_different_cookies(tmp_path, secrets):
     browser, clients = TestClient(None), []
     for name, secret in zip("ab", secrets, strict=True):
         (tmp_path / name).mkdir()
-        store = small_store(tmp_path / name, prompts=1)
+        store = create_store(tmp_path / name, prompts=1)
         app = create_app(store, secret=secret * 40)
         client = TestClient(app, follow_redirects=False, cookies=browser.cookies)
         client.store = store
@@ -247,14 +247,14 @@ def test_two_studies_on_one_host_use_different_cookies(tmp_path, secrets):
 
 def test_owner_decides_on_the_person_page(store):
     ann = add_person(store, "ann").id
-    do_all(store, ann)
-    client = client_of(store)
+    answer_all(store, ann)
+    client = open_client(store)
     join(client, role="owner")
     page = client.get(f"/owner/people/{ann}")
     assert page.status_code == 200 and page.text.count("<tr>") == 9
     source = re.search(r'src="(/owner/images/[^"]+)"', page.text)[1]
     assert client.get(source).headers["content-type"] == "image/jpeg"
-    form = {"csrf": token_of(page)}
+    form = {"csrf": get_token(page)}
     for decision in ("refuse", "accept", "rules", "sign-out"):
         response = client.post(f"/owner/people/{ann}", data={**form, "decision": decision})
         assert response.headers["location"] == f"/owner/people/{ann}"

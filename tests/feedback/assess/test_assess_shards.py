@@ -6,7 +6,7 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import rednesses, write_images  # noqa: E402
+from support.redness import make_assessors, write_images  # noqa: E402
 
 from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
@@ -24,8 +24,8 @@ def prompts(tmp_path):
 
 def test_job_yields_the_rows_of_a_single_run(prompts, tmp_path):
     pictures, _ = find_pictures(tmp_path, pq.read_table(prompts).to_pylist())
-    assess(pictures, rednesses(), tmp_path / "v.parquet")
-    job = AssessmentJob(rednesses, str(tmp_path))
+    assess(pictures, make_assessors(), tmp_path / "v.parquet")
+    job = AssessmentJob(make_assessors, str(tmp_path))
     run_shards(job, find_shards(str(prompts), 7), tmp_path / "one", job.settings)
     run_shards(job, find_shards(str(prompts), 7), tmp_path / "two", job.settings, workers=2)
     rows = [row for file in sorted((tmp_path / "one").glob("part*")) for row in read_verdicts(file)]
@@ -41,7 +41,7 @@ def test_invalid_prompts_and_images_are_rows_with_an_error(prompts, tmp_path):
     texts = ["a red 3", "a", "b", "a red 5", "again", "c", " ", "a red 4"]
     table = pa.table({"prompt_id": ids, "caption": texts, "task": ["-"] * 8})
     (tmp_path / "images/4/glide_0.png").write_text("no image")
-    rows = AssessmentJob(rednesses, str(tmp_path / "images"), "caption")(table).to_pylist()
+    rows = AssessmentJob(make_assessors, str(tmp_path / "images"), "caption")(table).to_pylist()
     images = [row["image"] for row in rows]
     assert images == ["3/glide_0.png", "3/sdxl_0.png", "", "", "5/glide_0.png", "5/sdxl_0.png",
                       "", "", "", "4/glide_0.png", "4/sdxl_0.png"]  # fmt: skip

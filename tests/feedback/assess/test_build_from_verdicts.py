@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import Redness, write_images
+from support.redness import Redness, write_images
 
 from pqpp_cli.main import main
 from pqpp_feedback.assess.pictures import find_pictures

@@ -5,7 +5,7 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.chat_server import serve_chat  # noqa: E402
-from support.made_assessor import Redness, write_images  # noqa: E402
+from support.redness import Redness, write_images  # noqa: E402
 
 from pqpp_backbones.chat.chat import Request  # noqa: E402
 from pqpp_backbones.chat.models import Endpoint  # noqa: E402
@@ -62,7 +62,7 @@ def test_refused_image_is_a_row_but_invalid_key_ends_run(tmp_path):
         assess(pictures, [assessor], tmp_path / "v.parquet")
         reasons = [row["reason"] for row in read_verdicts(tmp_path / "v.parquet")]
         assert ["content_policy_violation" in reason for reason in reasons] == [False, True, False]
-        assert len(server.asked) == 3  # no request was repeated
+        assert len(server.requests) == 3  # no request was repeated
         server.faults = [(401, "no such key", "invalid_api_key")]
         with pytest.raises(ServiceError, match="invalid_api_key"):
             assess(pictures, [assessor], tmp_path / "w.parquet")

@@ -8,7 +8,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 Draw = pytest.importorskip("PIL.ImageDraw", reason="images need pillow")
 
 from feedback.assess.test_gallery import HOSTILE, make_row, to_png  # noqa: E402
-from support.browser import in_every_look, violations  # noqa: E402
+from support.browser import iterate_modes, run_axe  # noqa: E402
 
 from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
 from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
@@ -108,5 +108,5 @@ def test_boxes_lie_on_their_objects(tmp_path, open_page):
 @pytest.mark.daily
 def test_page_in_every_look(tmp_path, open_page):
     page, _ = open_page(write_gallery(tmp_path, 12))
-    for look in in_every_look(page):
-        assert not violations(page), look
+    for look in iterate_modes(page):
+        assert not run_axe(page), look

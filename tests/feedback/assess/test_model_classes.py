@@ -15,9 +15,9 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 import torch  # noqa: E402
 from PIL import ImageOps  # noqa: E402
-from support.tiny_chat import SEEING, save_chat, save_seeing  # noqa: E402
-from support.tiny_eyes import KINDS, LABELS, save_detector  # noqa: E402
-from support.tiny_sight import save_dinov3, save_sam2, save_sight  # noqa: E402
+from support.tiny_chat import VISION_KINDS, save_chat, save_vision_chat  # noqa: E402
+from support.tiny_detectors import KINDS, LABELS, save_detector  # noqa: E402
+from support.tiny_vision import save_dinov3, save_sam2, save_vision  # noqa: E402
 from transformers import (  # noqa: E402
     AutoModel,
     AutoModelForDepthEstimation,
@@ -59,7 +59,7 @@ def model_folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     detectors = {kind: str(save_detector(folder / kind, kind)) for kind in KINDS}
     roles = ("segmenter", "depth", "features", "pose", "expression")
-    sight = save_sight(folder, roles)
+    sight = save_vision(folder, roles)
     return {**detectors, **sight}
 
 
@@ -143,11 +143,11 @@ def test_depth_matches_transformers(model_folders, photo):
 @torch.inference_mode()
 def test_siglip_2_similarities_match_transformers(photo, tmp_path):
     import transformers
-    from support.tiny_models import _character_tokenizer
+    from support.tiny_models import make_tokenizer
 
     path, image = photo
     torch.manual_seed(0)
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     layers = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     layers |= {"num_attention_heads": 2}
     text = {**layers, "max_position_embeddings": 16, "projection_size": 16}
@@ -203,14 +203,16 @@ def test_subject_features_match_transformers(model_folders, kind, photo, tmp_pat
     assert actual == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["llava", *SEEING])
+@pytest.mark.parametrize("kind", ["llava", *VISION_KINDS])
 def test_chat_answers_match_transformers(kind, photo, tmp_path):
     if kind != "llava":
         pytest.importorskip("torchvision", reason="processors of newer models need it")
     if kind == "smolvlm":
         pytest.importorskip("num2words", reason="the processor of SmolVLM needs it")
     path, image = photo
-    folder = str(save_chat(tmp_path) if kind == "llava" else save_seeing(tmp_path / kind, kind))
+    folder = str(
+        save_chat(tmp_path) if kind == "llava" else save_vision_chat(tmp_path / kind, kind)
+    )
     letters = tuple(string.ascii_lowercase)
     request = Request("a cat?", image=open_picture(path), max_tokens=6, answers=letters)
     reply = load_local_chat(folder, device="cpu", images=True).ask(request)

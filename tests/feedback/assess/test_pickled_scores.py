@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import write_images  # noqa: E402
-from support.tiny_models import _character_tokenizer, save_clip  # noqa: E402
+from support.redness import write_images  # noqa: E402
+from support.tiny_models import make_tokenizer, save_clip  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from transformers import AutoConfig, AutoModel, AutoProcessor  # noqa: E402
 
@@ -158,7 +158,7 @@ def compute_image_reward(w, folder, image, prompt):
     for n in range(vision["num_hidden_layers"]):
         x = run_block(w, x, f"{vit}.blocks.{n}", 2, vision["intermediate_size"], TIMM, eps=1e-6)
     visual = w.norm(x, f"{vit}.norm", 1e-6)
-    tokens = _character_tokenizer()
+    tokens = make_tokenizer()
     ids = tokens(prompt, truncation=True, max_length=35, return_tensors="pt")["input_ids"]
     size, positions = text["hidden_size"], text["max_position_embeddings"]
     x = w.draw(f"{bert}.embeddings.word_embeddings.weight", len(tokens), size)[ids]
@@ -190,7 +190,7 @@ def save_clip_with_gelu(folder):
 
 
 def save_blip(folder):
-    tokenizer = _character_tokenizer()
+    tokenizer = make_tokenizer()
     BLIP["text_config"] |= {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
     tokenizer.save_pretrained(folder)
     (folder / "config.json").write_text(json.dumps({"model_type": "blip", **BLIP}))

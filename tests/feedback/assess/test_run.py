@@ -15,7 +15,7 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import Redness, write_images  # noqa: E402
+from support.redness import Redness, write_images  # noqa: E402
 
 from pqpp_backbones.pretrained import ModelId  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
@@ -95,7 +95,7 @@ KILLED_SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from support.made_assessor import Redness, write_images
+from support.redness import Redness, write_images
 from pqpp_feedback.assess.pictures import find_pictures
 from pqpp_feedback.assess.run import assess
 folder = Path(sys.argv[2])

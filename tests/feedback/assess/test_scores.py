@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import write_images  # noqa: E402
+from support.redness import write_images  # noqa: E402
 from support.tiny_models import save_clip, save_siglip  # noqa: E402
 from transformers import AutoModel, AutoProcessor  # noqa: E402
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.tiny_eyes import KINDS, save_detector  # noqa: E402
+from support.tiny_detectors import KINDS, save_detector  # noqa: E402
 from support.tiny_models import save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402

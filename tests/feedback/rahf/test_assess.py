@@ -6,7 +6,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 
 def test_damaged_image_is_a_row_with_a_reason(tmp_path):
-    from support.tiny_rahf import tiny_feedback
+    from support.tiny_rahf import make_feedback
 
     from pqpp_cli.main import main
     from pqpp_feedback.assess.verdicts import read_verdicts
@@ -19,7 +19,7 @@ def test_damaged_image_is_a_row_with_a_reason(tmp_path):
     # A chunk without a name is a SyntaxError for pillow.
     content = (images / "b.png").read_bytes()
     (images / "b.png").write_bytes(content.replace(b"IDAT", b"\x01\x02\x03\x04"))
-    saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
+    saved = make_feedback().save_pretrained(tmp_path / "rahf")
     words = ["assess", "rahf", "--image-dir", str(images), "--model", str(saved)]
     words += ["--batch-size", "2", "--output", str(tmp_path / "verdicts.parquet")]
     assert main([*words, "--gallery", str(tmp_path / "page.html"), "--embed"]) == 0

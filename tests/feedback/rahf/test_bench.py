@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("PIL", reason="images need pillow")
 
 from support.richhf_scenes import write_scenes  # noqa: E402
-from support.tiny_rahf import tiny_feedback  # noqa: E402
+from support.tiny_rahf import make_feedback  # noqa: E402
 
 from pqpp_feedback.rahf.bench import read_published  # noqa: E402
 
@@ -23,7 +23,7 @@ def test_bench_command_prints_four_tables(scenes, tmp_path, capsys):
 
     from pqpp_cli.main import main
 
-    saved = tiny_feedback().save_pretrained(tmp_path / "mine")
+    saved = make_feedback().save_pretrained(tmp_path / "mine")
     words = ["bench", "richhf", "--models", str(saved)]
     words += ["--data-dir", str(scenes / "richhf")]
     words += ["--pickapic-dir", str(scenes / "pickapic"), "--limit", "3", "--split", "test"]

@@ -6,7 +6,7 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.richhf_scenes import (  # noqa: E402
-    heatmap,
+    draw_map,
     make_scene,
     write_scenes,
 )
@@ -64,18 +64,18 @@ def table(tmp_path_factory):
 
 class TestExamples:
     def make_examples(self, table, **options):
-        from support.tiny_rahf import tiny_processor
+        from support.tiny_rahf import make_processor
 
         from pqpp_feedback.rahf.examples import Examples
 
-        return Examples(table, tiny_processor(options.pop("variant", "multi_head")), 32, **options)
+        return Examples(table, make_processor(options.pop("variant", "multi_head")), 32, **options)
 
     def test_example_matches_the_scene(self, table):
         examples, scene = self.make_examples(table), make_scene(0, 2)
         example = examples[2]
         assert example["prompt"] == scene.prompt and example["labels"] == scene.labels
         assert np.array_equal(np.asarray(example["image"]), scene.image)
-        blocks = heatmap(scene.artifact_points, 512).reshape(32, 16, 32, 16)
+        blocks = draw_map(scene.artifact_points, 512).reshape(32, 16, 32, 16)
         assert example["heatmaps"][0] == pytest.approx(blocks.mean(axis=(1, 3)), abs=0.01)
         assert example["scores"][0] == pytest.approx(scene.scores["plausibility"])
 
@@ -90,16 +90,16 @@ class TestExamples:
 
     @pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
     def test_batch_has_all_losses(self, table, variant):
-        from support.tiny_rahf import tiny_feedback
+        from support.tiny_rahf import make_feedback
 
         examples = self.make_examples(table, variant=variant)
         batch = examples.collate([examples[n] for n in range(3)])
-        output = tiny_feedback(variant).model(**batch)
+        output = make_feedback(variant).model(**batch)
         assert output.loss.item() > 0 and output.keyword_loss.item() > 0
         assert output.heatmap_loss.item() > 0 and output.score_loss.item() > 0
 
     def test_joint_first_hides_other_labels(self, table):
-        from support.tiny_rahf import tiny_feedback
+        from support.tiny_rahf import make_feedback
 
         examples, all_labels = self.make_examples(table, joint_first=2), self.make_examples(table)
         for epoch, other_outputs_learn in enumerate((False, False, True)):
@@ -111,7 +111,7 @@ class TestExamples:
                 expected[shown] = full[kind][shown]
                 assert np.array_equal(example[kind], expected, equal_nan=True)
             assert example["labels"] == full["labels"] and example["shown"] == full["shown"]
-            model = tiny_feedback().model.train()
+            model = make_feedback().model.train()
             loss = model(**examples.collate([examples[n] for n in range(3)])).loss
             loss.backward()
             learns = {

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("transformers", reason="RAHF needs transformers")
 
 from support.tiny_models import save_siglip  # noqa: E402
-from support.tiny_rahf import PROMPTS, tiny_config, tiny_feedback  # noqa: E402
+from support.tiny_rahf import PROMPTS, make_config, make_feedback  # noqa: E402
 
 from pqpp_backbones.errors import ModelError  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
@@ -54,7 +54,7 @@ def test_default_config_has_published_sizes():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_predicts_seven_outputs_in_range(variant):
-    feedback = tiny_feedback(variant)
+    feedback = make_feedback(variant)
     (result,) = feedback.predict([IMAGE], [PROMPTS[0]])
     assert list(result.scores) == ["plausibility", "alignment", "aesthetics", "overall"]
     shapes = {name: heatmap.shape for name, heatmap in result.heatmaps.items()}
@@ -66,7 +66,7 @@ def test_predicts_seven_outputs_in_range(variant):
 
 
 def test_padding_does_not_change_predictions():
-    feedback = tiny_feedback()
+    feedback = make_feedback()
     single = feedback.predict([IMAGE], [PROMPTS[0]])[0]
     padded = feedback.predict([IMAGE] * 2, [PROMPTS[0], " ".join(PROMPTS)])[0]
     assert np.allclose(list(single.scores.values()), list(padded.scores.values()), atol=1e-5)
@@ -75,7 +75,7 @@ def test_padding_does_not_change_predictions():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_loss_is_weighted_sum_with_gradients_everywhere(variant):
-    feedback = tiny_feedback(variant)
+    feedback = make_feedback(variant)
     model = feedback.model.train()
     model.config.heatmap_weight, model.config.score_weight = 3.0, 0.5
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
@@ -94,7 +94,7 @@ def test_loss_is_weighted_sum_with_gradients_everywhere(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_joint_weight_scales_joint_outputs(variant):
-    feedback = tiny_feedback(variant)
+    feedback = make_feedback(variant)
     model = feedback.model
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
     size = model.config.heatmap_size
@@ -114,7 +114,7 @@ def test_joint_weight_scales_joint_outputs(variant):
 
 
 def test_ignores_missing_labels():
-    feedback = tiny_feedback()
+    feedback = make_feedback()
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
     labels = torch.full((2, 4), 0.5)
     labels[1] = float("nan")
@@ -129,7 +129,7 @@ def test_save_and_load_keep_predictions(variant, tmp_path):
     from transformers import AutoModel, AutoProcessor
 
     registration.register()
-    feedback = tiny_feedback(variant)
+    feedback = make_feedback(variant)
     folder = feedback.save_pretrained(tmp_path / "saved")
     assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors", ".md"}
     assert f"{variant.replace('_', '-')} variant" in (folder / "README.md").read_text()
@@ -146,7 +146,7 @@ def test_save_and_load_keep_predictions(variant, tmp_path):
 def test_rejects_weights_without_a_tensor(tmp_path):
     from safetensors.torch import load_file, save_file
 
-    folder = tiny_feedback().save_pretrained(tmp_path / "saved")
+    folder = make_feedback().save_pretrained(tmp_path / "saved")
     weights = load_file(folder / "model.safetensors")
     del weights["projection.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
@@ -158,7 +158,7 @@ def test_rejects_weights_without_a_tensor(tmp_path):
 def test_from_towers_keeps_pretrained_weights(kind, tmp_path):
     from transformers import SiglipModel, T5ForConditionalGeneration, ViTModel
 
-    tiny, size = tiny_config(), 32
+    tiny, size = make_config(), 32
     T5ForConditionalGeneration(tiny.text_config).save_pretrained(tmp_path / "t5")
     if kind == "vit":
         tower = ViTModel(tiny.vision_config)
@@ -178,7 +178,7 @@ def test_from_towers_keeps_pretrained_weights(kind, tmp_path):
 
 def test_decodes_learned_keywords():
     """After training on one example, decoding returns its labels."""
-    feedback, prompt, labels = tiny_feedback(), PROMPTS[0], [1, 0, 1, 1, 1, 0]
+    feedback, prompt, labels = make_feedback(), PROMPTS[0], [1, 0, 1, 1, 1, 0]
     batch = feedback.processor(images=[IMAGE], text=[prompt])
     batch["labels"] = feedback.processor.encode_labels([prompt], [labels])
     optimizer = torch.optim.AdamW(feedback.model.parameters(), lr=0.01)
@@ -193,7 +193,7 @@ def test_decodes_learned_keywords():
 def test_config_accepts_sizes_as_pairs():
     from transformers import T5Config, ViTConfig
 
-    tiny = tiny_config()
+    tiny = make_config()
     vision, text = tiny.vision_config.to_dict(), tiny.text_config.to_dict()
     del text["decoder_start_token_id"]
     vision |= {"image_size": (32, 32), "patch_size": [8, 8]}

@@ -16,8 +16,8 @@ from safetensors.torch import load_file  # noqa: E402
 from support import local_hub  # noqa: E402
 from support.processes import run_warm  # noqa: E402
 from support.richhf_scenes import write_scenes  # noqa: E402
-from support.tiny_models import REPOSITORY, train_until, trainer  # noqa: E402
-from support.tiny_rahf import tiny_feedback  # noqa: E402
+from support.tiny_models import REPOSITORY, import_trainer, train_until  # noqa: E402
+from support.tiny_rahf import make_feedback  # noqa: E402
 
 from pqpp_files.errors import PqppError  # noqa: E402
 
@@ -30,7 +30,7 @@ train = partial(train_until, "rahf")
 def recipe(tmp_path, cache):
     """A recipe of two epochs of four steps on a small model."""
     folder = write_scenes(tmp_path / "scenes", {"train": 16, "validation": 6, "test": 2})
-    return trainer("rahf").RahfRecipe(
+    return import_trainer("rahf").RahfRecipe(
         data_dir=str(folder / "richhf"),
         pickapic_dir=str(folder / "pickapic"),
         model="small",
@@ -70,8 +70,8 @@ def test_workers_do_not_change_augmented_training(recipe, tmp_path):
 
 
 def test_continues_trained_model_of_the_same_variant(recipe, tmp_path):
-    script = trainer("rahf")
-    recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
+    script = import_trainer("rahf")
+    recipe.model = str(make_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
     with pytest.raises(PqppError, match="has 'augmented_prompt'"):
         script.make_model(recipe, [])
     recipe.variant, recipe.score_weight = "augmented_prompt", 7.0
@@ -108,7 +108,7 @@ print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum()
 
 
 def test_examples_know_the_epoch_after_resuming(recipe, tmp_path, monkeypatch):
-    script, records = trainer("rahf"), []
+    script, records = import_trainer("rahf"), []
     collate = script.Examples.collate
 
     def collate_and_record(self, examples):

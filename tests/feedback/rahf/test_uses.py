@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("transformers", reason="RAHF needs transformers")
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
+from support.tiny_rahf import PROMPTS, make_diffusion, make_feedback  # noqa: E402
 
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
@@ -24,7 +24,7 @@ def make_picture(seed, size=(32, 32)):
 
 @pytest.fixture(scope="module")
 def feedback():
-    return tiny_feedback()
+    return make_feedback()
 
 
 def test_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
@@ -87,7 +87,7 @@ def test_inpainting_keeps_pixels_outside_the_mask(feedback):
     threshold = float(np.quantile(expected.heatmaps["implausibility"], 0.8))
     options = {"candidates": 3, "threshold": threshold, "keep_original": False}
     options |= {"num_inference_steps": 2, "height": 32, "width": 32}
-    result = inpaint(diffusion(inpainting=True), feedback, image, "a cat", **options)
+    result = inpaint(make_diffusion(inpainting=True), feedback, image, "a cat", **options)
     outside = np.asarray(result.mask) == 0
     assert 0 < outside.mean() < 1
     for candidate in result.candidates:

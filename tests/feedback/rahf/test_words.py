@@ -51,11 +51,11 @@ def test_word_with_suffix_tokens_is_not_marked():
 def processor(request):
     pytest.importorskip("transformers", reason="the processor needs transformers")
     pytest.importorskip("torch", reason="the processor needs torch")
-    from support.tiny_rahf import tiny_processor
+    from support.tiny_rahf import make_processor
 
     from pqpp_feedback.rahf import RahfProcessor
 
-    byte_processor = tiny_processor()
+    byte_processor = make_processor()
     if request.param == "unigram":
         return RahfProcessor(byte_processor.image_processor, make_unigram_tokenizer())
     return byte_processor

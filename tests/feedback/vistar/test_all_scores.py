@@ -7,7 +7,7 @@ pytest.importorskip("cv2", reason="geometry needs pqpp[assess]")
 pytest.importorskip("torch")
 
 from PIL import Image
-from support.tiny_sight import save_sight
+from support.tiny_vision import save_vision
 
 from pqpp_feedback.assess.assessor import format_evidence
 from pqpp_feedback.assess.pictures import Picture, find_pictures
@@ -25,7 +25,7 @@ SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    return save_sight(tmp_path_factory.mktemp("models"))
+    return save_vision(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 
-from support.skeletons import skeleton
+from support.skeletons import make_skeleton
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.scores.characters import POSTURES, Characters, find_posture
@@ -16,13 +16,13 @@ def test_find_posture_of_drawn_skeletons():
     correct = {name: 0 for name in POSTURES}
     for seed in range(1000, 1200):
         name = POSTURES[seed % len(POSTURES)]
-        correct[name] += find_posture(skeleton(seed, name)) == name
+        correct[name] += find_posture(make_skeleton(seed, name)) == name
     assert sum(correct.values()) >= 190
     assert min(correct.values()) >= 32  # of 40 per posture
 
 
 def test_unreliable_keypoints_have_no_posture():
-    points = skeleton(0, "sitting")
+    points = make_skeleton(0, "sitting")
     assert find_posture([(x, y, 0.1) for x, y, _ in points]) is None
     legless = [(x, y, 0.0 if n >= 13 else c) for n, (x, y, c) in enumerate(points)]
     assert find_posture(legless) is None
@@ -30,7 +30,7 @@ def test_unreliable_keypoints_have_no_posture():
 
 
 def make_person(posture, expression=None):
-    return {"keypoints": skeleton(3, posture), "expression": expression}
+    return {"keypoints": make_skeleton(3, posture), "expression": expression}
 
 
 def score_people(people, **about):

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 
-from support.lit_scenes import lit_scene
-from support.other_lit_scenes import soft_scene
+from support.lit_scenes import make_lit_scene
+from support.soft_scenes import make_soft_scene
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import load_params
@@ -29,7 +29,7 @@ def measure_errors(seeds, size=192):
     """Return the angle between inferred and true light of each scene; None if not inferred."""
     errors = []
     for seed in seeds:
-        scene, light = lit_scene(seed, size=size)
+        scene, light = make_lit_scene(seed, size=size)
         inferred = infer_direction(find_scene_shadows(scene))
         errors.append(None if inferred is None else compute_angle(inferred, light))
     return errors
@@ -56,7 +56,7 @@ def test_light_direction_of_100_soft_scenes():
     phrases = [np.array(one) for one in load_params("light")["phrases"].values()]
     random, errors, is_right = np.random.default_rng(0), [], []
     for seed in range(4000, 4100):
-        *scene, light = soft_scene(seed)
+        *scene, light = make_soft_scene(seed)
         inferred = infer_direction(find_shadows(*scene))
         if inferred is None:
             continue
@@ -76,7 +76,7 @@ def test_light_direction_of_100_soft_scenes():
 def test_scene_without_shadow_has_no_direction():
     picture = Picture(Path("a.png"), "", about={"light": "light from upper-left"})
     for seed in range(6):
-        scene, _ = lit_scene(seed, shadow=False, size=128)
+        scene, _ = make_lit_scene(seed, shadow=False, size=128)
         evidence = find_scene_shadows(scene)
         assert evidence["pairs"] == [] and evidence["floor"]
         verdict = Light().score(evidence, picture)
@@ -86,7 +86,7 @@ def test_scene_without_shadow_has_no_direction():
 def test_find_dark_areas_overlaps_shadows():
     overlaps = []
     for seed in range(10):
-        scene, _ = lit_scene(seed)
+        scene, _ = make_lit_scene(seed)
         labels, _ = find_dark_areas(scene.image, scene.floor)
         is_dark = labels > 0
         overlaps.append((is_dark & scene.shadow).sum() / (is_dark | scene.shadow).sum())

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 
 from sklearn.metrics import roc_auc_score
-from support.meeting_solids import meeting_solids
+from support.meeting_solids import make_solids
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.scores.penetration import PenetrationScore, find_contacts, score_pairs
@@ -26,7 +26,7 @@ def compute_auc(seeds):
     scores, is_touching = [], []
     for seed in seeds:
         depth = np.random.default_rng([seed, 6]).uniform(0.15, 0.5)
-        scores += [score_scene(meeting_solids(seed, 0)), score_scene(meeting_solids(seed, depth))]
+        scores += [score_scene(make_solids(seed, 0)), score_scene(make_solids(seed, depth))]
         is_touching += [1, 0]
     return roc_auc_score(is_touching, scores)
 

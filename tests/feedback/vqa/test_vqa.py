@@ -49,21 +49,21 @@ def test_scores_by_an_endpoint_within_budget(folder, tmp_path, capsys):
         words += ["--ledger", str(tmp_path / "calls"), "--output", str(out)]
         assert main([*words, "--max-calls", "2"]) == 2
         assert "calls needed: 3, left: 2" in capsys.readouterr().err
-        assert server.asked == []
+        assert server.requests == []
         server.answer = lambda body: make_completion("Yes", top_tokens)
         server.faults = [None, None, (400, "no", "content_policy_violation")]
         assert main([*words, "--max-calls", "3"]) == 0
         rows = list(read_verdicts(out))
         assert [row["verdict"] for row in rows] == [True, True, None]
         assert rows[0]["score"] == pytest.approx(0.7) and "content_policy" in rows[2]["reason"]
-        body = server.asked[0]
+        body = server.requests[0]
         assert body["logprobs"] is True and body["top_logprobs"] == 20 and body["max_tokens"] == 8
         assert body["messages"][0]["content"][1]["text"] == (
             'Does this figure show "a red square"? Please answer yes or no.'
         )
         # Answers are stored by pixels and question, so only the refused image is requested again.
         out.unlink()
-        assert main(words) == 0 and len(server.asked) == 4
+        assert main(words) == 0 and len(server.requests) == 4
         everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         assert b"sk-secret" not in everything
 
@@ -76,9 +76,9 @@ def test_budget_ignores_stored_answers_on_other_images(folder, tmp_path, capsys)
         for path in folder.glob("[01].png"):  # two other images of the same prompts
             Image.new("RGB", (9, 9), "blue").save(path)
         words += ["--output", str(tmp_path / "b.parquet"), "--max-calls"]
-        assert main([*words, "4"]) == 2 and len(server.asked) == 3
+        assert main([*words, "4"]) == 2 and len(server.requests) == 3
         assert "calls needed: 2, left: 1" in capsys.readouterr().err
-        assert main([*words, "5"]) == 0 and len(server.asked) == 5
+        assert main([*words, "5"]) == 0 and len(server.requests) == 5
 
 
 def test_unclear_answers_have_no_verdict(folder, tmp_path):

@@ -1,7 +1,7 @@
 """A browser for the pages of reports, which must not request anything."""
 
 import pytest
-from support.browser import browser, in_every_look, violations  # noqa: F401
+from support.browser import browser, iterate_modes, run_axe  # noqa: F401
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
@@ -17,8 +17,8 @@ def open_page(browser):  # noqa: F811
     def open_html(text, check_looks=True):
         page = context.new_page()
         page.set_content(text)
-        for look in in_every_look(page) if check_looks else ():
-            assert not violations(page), look
+        for look in iterate_modes(page) if check_looks else ():
+            assert not run_axe(page), look
             assert page.evaluate(FITS), look
         return page
 

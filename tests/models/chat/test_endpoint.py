@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
-from support.chat_server import complete, serve_chat
+from support.chat_server import make_reply, serve_chat
 
 from pqpp_backbones.chat.chat import Request, to_data_url
 from pqpp_backbones.chat.models import KEY, Endpoint
@@ -42,7 +42,7 @@ def test_sends_request_and_reads_reply(server):
     request = Request("Hi", "Be kind", Image.new("L", (2, 2)), schema, 7, 0.5, 50)
     reply = connect(server).ask(request)
     assert (reply.text, reply.tokens_in, reply.tokens_out) == ("fine", 100, 10)
-    (body,) = server.asked
+    (body,) = server.requests
     assert body["messages"][0] == {"role": "system", "content": "Be kind"}
     picture, text = body["messages"][1]["content"]
     clear = Image.new("RGBA", (2, 2), (0, 0, 0, 0))
@@ -51,18 +51,18 @@ def test_sends_request_and_reads_reply(server):
     assert text == {"type": "text", "text": "Hi"}
     assert (body["seed"], body["temperature"], body["max_tokens"]) == (7, 0.5, 50)
     assert body["response_format"]["json_schema"]["schema"] == schema
-    assert server.keys == [f"Bearer {SECRET}"]
+    assert server.authorizations == [f"Bearer {SECRET}"]
 
 
 def test_cuts_off_endless_replies(server, waits):
     server.faults = ["endless", "endless"]
     assert connect(server).ask(Request("Hi")).text == "fine"
-    assert len(waits) == 2 and len(server.asked) == 3
+    assert len(waits) == 2 and len(server.requests) == 3
 
 
 def test_masks_key_in_malformed_replies(server):
     headers = {"X-Odd": "\xff", "Content-Type": "text/plain; charset=base64"}
-    server.faults = [(200, complete(f"your key is {SECRET}"), headers), (200, b"data: {}\n\n")]
+    server.faults = [(200, make_reply(f"your key is {SECRET}"), headers), (200, b"data: {}\n\n")]
     assert connect(server).ask(Request("Hi")).text == "your key is ***"
     with pytest.raises(ServiceError, match="not JSON"):
         connect(server).ask(Request("Hi"))
@@ -75,4 +75,4 @@ def test_refusal_is_one_line_without_key(server, status, caplog):
         connect(server).ask(Request("Hi"))
     message = str(caught.value)
     assert f"status {status}, refused Bearer ***" in message and "\n" not in message
-    assert len(server.asked) == 1 and SECRET not in message + caplog.text + repr(connect(server))
+    assert len(server.requests) == 1 and SECRET not in message + caplog.text + repr(connect(server))

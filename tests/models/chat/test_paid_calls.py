@@ -126,7 +126,7 @@ def test_books_each_call_once(server, tmp_path, name):
     one = connect(server, tmp_path / "ledger", timeout)
     result = get_outcome(one)
     assert result[0] == expected[0] and expected.lstrip("!?") in result
-    assert len(server.asked) == tries and one.budget.ledger.spent == pytest.approx(paid)
+    assert len(server.requests) == tries and one.budget.ledger.spent == pytest.approx(paid)
     for _ in range(5):  # a paid reply is read from the ledger, even if it has no text
         reopened = connect(server, tmp_path / "ledger")
         if expected[0] == "?" or name == "policy":
@@ -135,7 +135,7 @@ def test_books_each_call_once(server, tmp_path, name):
                 assert reopened.budget.ledger.spent == pytest.approx(paid)
         else:
             assert get_outcome(reopened) == result
-    assert len(server.asked) == tries and reopened.budget.ledger.spent == pytest.approx(paid)
+    assert len(server.requests) == tries and reopened.budget.ledger.spent == pytest.approx(paid)
     assert [path.name for path in tmp_path.iterdir()] == ["ledger"]
 
 
@@ -152,8 +152,8 @@ def test_drops_refused_parameters_and_warns_once(server):
         one.ask(QUESTION)
         one.ask(QUESTION)
     assert len([1 for warning in warned if "retrying without" in str(warning.message)]) == 4
-    assert server.asked[3]["top_logprobs"] == 5 and server.asked[0]["top_logprobs"] == 20
-    for body in server.asked[4:]:
+    assert server.requests[3]["top_logprobs"] == 5 and server.requests[0]["top_logprobs"] == 20
+    for body in server.requests[4:]:
         assert body["max_completion_tokens"] == 8
         assert not {"max_tokens", "temperature", "logprobs", "top_logprobs"} & set(body)
 
@@ -186,10 +186,10 @@ def test_budget_survives_kills_and_resumes(server, tmp_path):
         one = connect(server, path, max_cost=1.0)
         for number in range(9):
             lost = number % 3 == run % 3
-            before = len(server.asked)
+            before = len(server.requests)
             server.faults = [error(504, "lost after billing")] * 4 if lost else [FINE]
             get_outcome(one, Request(f"{number}", max_tokens=8))
-            paid += [(1 / 9 + 8) / 100 if lost else COST] * (len(server.asked) - before)
+            paid += [(1 / 9 + 8) / 100 if lost else COST] * (len(server.requests) - before)
         assert sum(paid) <= 1.0
         with path.open("ab") as file:
             file.write(b'{"call": 3')  # truncated by a kill
@@ -221,7 +221,7 @@ def test_shared_ledger_shares_budget(server, tmp_path):
     several = [connect(server, tmp_path / "ledger", max_cost=0.55) for _ in range(2)]
     for number in range(20):
         get_outcome(several[number % 2], Request(str(number), max_tokens=2))
-    assert len(server.asked) * COST <= 0.55 and len(server.asked) == 11
+    assert len(server.requests) * COST <= 0.55 and len(server.requests) == 11
 
 
 def connect_batch(server, path, **limits):
@@ -240,7 +240,7 @@ def test_batch_costs_half_and_is_sent_once(server, tmp_path):
     connect_batch(server, tmp_path / "ledger").prepare(questions)
     with pytest.raises(ServiceError, match="is left"):  # a cent is left
         one.prepare([Request(f"{n} more", max_tokens=9) for n in range(9)])
-    assert len(server.asked) == 1 and len(server.batches) == 1
+    assert len(server.requests) == 1 and len(server.batches) == 1
 
 
 QUESTIONS = [Request(f"{n}", max_tokens=2) for n in range(4)]
@@ -263,14 +263,14 @@ def test_resumes_batch_after_kill(server, tmp_path, monkeypatch, died):
     one.prepare(QUESTIONS)
     assert [one.ask(question).text for question in QUESTIONS] == ["yes", "no", "no", "no"]
     assert one.budget.ledger.spent == pytest.approx(COST + 3 * COST / 2)
-    assert len(server.asked) == 1 and len(server.batches) == 1 and len(server.files) == 2
+    assert len(server.requests) == 1 and len(server.batches) == 1 and len(server.files) == 2
 
 
 def test_bounds_batch_listing_and_ids(server, tmp_path, monkeypatch):
     listed = (Batch.model_construct(id=str(n), input_file_id=str(n)) for n in itertools.count())
     monkeypatch.setattr(openai.resources.Batches, "list", lambda *_, **__: listed)
     ended = {"id": "batch-0", "status": "completed", "output_file_id": "a" * 100_000}
-    server.faults, server.look_at = [FINE], lambda name: ended
+    server.faults, server.advance_batch = [FINE], lambda name: ended
     with pytest.raises(ServiceError, match="cannot read the replies"):
         connect_batch(server, tmp_path / "ledger").prepare(QUESTIONS)
 
@@ -298,7 +298,7 @@ def test_resends_failed_batch_requests(server, tmp_path):
     assert one.budget.ledger.spent == pytest.approx(spent + COST)
     server.answer, server.faults = lambda body: say("no"), [FINE]
     one.prepare([Request(f"{n} more", max_tokens=2) for n in range(3)])  # in a new batch
-    assert len(server.batches) == 3 and len(server.asked) == 5
+    assert len(server.batches) == 3 and len(server.requests) == 5
 
 
 @pytest.mark.parametrize(("status", "paid"), [(504, 3 * CAP / 2), (400, 0.0)])
@@ -311,10 +311,10 @@ def test_uncertain_batch_counts_as_paid(server, tmp_path, monkeypatch, status, p
     with pytest.raises(ServiceError, match=f"status {status}"):
         one.prepare(questions)
     assert len(server.batches) == 1 and one.budget.ledger.spent == pytest.approx(COST + paid)
-    assert all("organization" not in name.lower() for name in server.names)
+    assert all("organization" not in name.lower() for name in server.header_names)
     if status == 504:
         connect_batch(server, tmp_path / "ledger").prepare(questions)
-        assert len(server.batches) == 1 and len(server.asked) == 1
+        assert len(server.batches) == 1 and len(server.requests) == 1
 
 
 def test_invalid_batch_reply_is_paid(server, tmp_path):

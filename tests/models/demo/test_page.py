@@ -7,8 +7,8 @@ from urllib.parse import quote_plus
 
 import httpx
 import pytest
-from support.browser import picture
-from support.served_page import barriers, serving_page, wait_for_scheme
+from support.browser import save_screenshot
+from support.served_page import find_barriers, serve_page, wait_for_scheme
 
 from pqpp_models import Predictor
 from pqpp_models.demo.page import build_predictor_space
@@ -36,8 +36,8 @@ def read_predictions(card):
     return {name.strip(): float(value) for name, value in zip(names, values, strict=True)}
 
 
-def test_predicts_with_keyboard_only(served, visitor):
-    page = visitor().open(served.url)
+def test_predicts_with_keyboard_only(demo, make_visitor):
+    page = make_visitor().open(demo.url)
     page.wait_for_selector("#box textarea")
     page.wait_for_load_state("networkidle")  # else a part that loads late takes the focus
     page.keyboard.press("Tab")
@@ -60,49 +60,49 @@ def test_predicts_with_keyboard_only(served, visitor):
     page.wait_for_function("() => !document.body.innerText.includes('common.')")
 
 
-def test_link_restores_prompts_without_sending_them(served, visitor):
-    person = visitor(permissions=["clipboard-read", "clipboard-write"])
-    page = person.open(served.url)
+def test_link_restores_prompts_without_sending_them(demo, make_visitor):
+    person = make_visitor(permissions=["clipboard-read", "clipboard-write"])
+    page = person.open(demo.url)
     page.locator("#box textarea").fill("\n".join(PROMPTS))
     page.get_by_label("mean_hbpp").check()
     page.click("#predict")
     wait_for_cards(page, 2)
-    assert page.url == make_link(served.url, *PROMPTS, more="&explain=mean_hbpp")
+    assert page.url == make_link(demo.url, *PROMPTS, more="&explain=mean_hbpp")
     page.click("#link")
     page.get_by_text("Copied.").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()")
-    other = visitor()
+    other = make_visitor()
     page = other.open(copied)
     cards = wait_for_cards(page, 2)
     assert [one.strip() for one in cards.locator("h2").all_inner_texts()] == list(PROMPTS)
     assert page.get_by_label("mean_hbpp").is_checked()
     assert cards.first.get_by_text("mean over models (mean_hbpp)").first.is_visible()
-    page.goto(make_link(served.url, "a red cat"))  # in the same tab
+    page.goto(make_link(demo.url, "a red cat"))  # in the same tab
     page.get_by_role("heading", name="a red cat").wait_for()
-    assert not [url for one in (person, other) for url in one.asked if "surfboard" in url]
+    assert not [url for one in (person, other) for url in one.requests if "surfboard" in url]
 
 
-def test_keeps_text_typed_before_page_is_ready(served, visitor):
-    page = visitor().open(f"{served.url}/theme.css")  # loads no script of the page
-    page.goto(served.url, wait_until="commit")
+def test_keeps_text_typed_before_page_is_ready(demo, make_visitor):
+    page = make_visitor().open(f"{demo.url}/theme.css")  # loads no script of the page
+    page.goto(demo.url, wait_until="commit")
     page.locator("#box textarea").fill(PROMPTS[0])
     page.wait_for_load_state("networkidle")
     assert page.locator("#box textarea").input_value() == PROMPTS[0]
     wait_for_cards(page)  # predicted after a pause in typing
 
 
-def test_escapes_prompts_of_link(served, visitor):
+def test_escapes_prompts_of_link(demo, make_visitor):
     hostile = "<img src=x onerror=window.hacked=1> ${window.hacked=2} {{ value }}"
-    page = visitor().open(make_link(served.url, hostile, *["b"] * 3, more="&explain=nonsense"))
+    page = make_visitor().open(make_link(demo.url, hostile, *["b"] * 3, more="&explain=nonsense"))
     cards = wait_for_cards(page, 4)
     assert cards.locator("h2").first.inner_text().strip() == hostile
     assert page.evaluate("window.hacked") is None
 
 
-def test_file_becomes_sortable_table(served, visitor, tmp_path):
+def test_file_becomes_sortable_table(demo, make_visitor, tmp_path):
     rows = "".join(f"{n},{n} dogs on a beach\n" for n in range(1, 61))
     (tmp_path / "mine.csv").write_text(f"id,prompt\n{rows}")
-    page = visitor().open(served.url)
+    page = make_visitor().open(demo.url)
     page.set_input_files("#file", tmp_path / "mine.csv")
     page.wait_for_function("document.querySelector('#box textarea').value.includes('60 dogs')")
     page.click("#predict")
@@ -113,7 +113,7 @@ def test_file_becomes_sortable_table(served, visitor, tmp_path):
     assert rows[0].startswith("id,prompt,alignment,") and len(rows) == 61
     url = page.url
     page.close()
-    page = visitor().open(url)
+    page = make_visitor().open(url)
     page.get_by_role("heading", name="60 prompts").wait_for()
     ranks = page.locator("#answer td:nth-child(3)")
     button = page.get_by_role("button", name="easier than (of 100 user prompts)")
@@ -140,7 +140,7 @@ def show_cards(page, url):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         wait_for_scheme(page, scheme)
-        picture(page, f"demo_{scheme}.png")
+        save_screenshot(page, f"demo_{scheme}.png")
     for summary in page.locator("#answer summary").all():
         summary.click()
     assert page.locator("#answer .words mark").count() > 8
@@ -157,10 +157,10 @@ def show_list(page, url):
     "show",
     [lambda page, url: page.wait_for_selector("#predict"), show_error, show_cards, show_list],
 )
-def test_states_are_accessible(served, visitor, show):
-    page = visitor().open(served.url)
-    show(page, served.url)
-    problems = barriers(page)
+def test_states_are_accessible(demo, make_visitor, show):
+    page = make_visitor().open(demo.url)
+    show(page, demo.url)
+    problems = find_barriers(page)
     assert not problems, "\n".join(problems)
 
 
@@ -179,12 +179,12 @@ def send_malformed(url):
 
 
 @pytest.mark.daily
-def test_space_neither_logs_nor_stores_prompts(visitor, tmp_path):
+def test_space_neither_logs_nor_stores_prompts(make_visitor, tmp_path):
     app = build_predictor_space("static")["app.py"].decode()
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-    with serving_page(app, tmp_path, GRADIO_SERVER_PORT=port) as served:
-        page = visitor().open(make_link(served.url, SECRET))
+    with serve_page(app, tmp_path, GRADIO_SERVER_PORT=port) as served:
+        page = make_visitor().open(make_link(served.url, SECRET))
         wait_for_cards(page)
         page.locator("#box textarea").fill("\n".join([SECRET] * 9 + ["x" * 1001]))
         page.click("#predict")
@@ -194,7 +194,7 @@ def test_space_neither_logs_nor_stores_prompts(visitor, tmp_path):
         page.get_by_text("9 prompts").first.wait_for()
         send_malformed(served.url)
         log = served.stop()
-        assert served.asked_outside == []
+        assert served.outside_requests == []
     assert "torch is imported: False" in log
     assert "walrus" not in log and "Traceback" not in log
     # Defects are logged without their messages.
@@ -203,16 +203,16 @@ def test_space_neither_logs_nor_stores_prompts(visitor, tmp_path):
     assert not [path for path in files if b"walrus" in path.read_bytes()]
 
 
-def test_predicts_after_pause_in_typing(served, visitor):
-    page = visitor().open(served.url)
+def test_predicts_after_pause_in_typing(demo, make_visitor):
+    page = make_visitor().open(demo.url)
     page.locator("#box textarea").press_sequentially("nine red dogs")
     wait_for_cards(page, 1)
     page.locator("#box textarea").press_sequentially(" on a table\na cat")
     wait_for_cards(page, 2)
 
 
-def test_click_on_example_predicts(served, visitor):
-    page = visitor().open(served.url)
+def test_click_on_example_predicts(demo, make_visitor):
+    page = make_visitor().open(demo.url)
     page.locator("#examples").get_by_role("button", name="silence").click()
     assert "silence" in wait_for_cards(page).locator("h2").inner_text()
     assert "silence" in page.url

@@ -61,15 +61,15 @@ def fit_predictor(server, **limits):
 
 def test_ratings_are_expected_digits_and_calibrated(server):
     predictor = fit_predictor(server)
-    assert len(server.asked) == 30 and server.asked[0]["top_logprobs"] == 20
+    assert len(server.requests) == 30 and server.requests[0]["top_logprobs"] == 20
     # Ratings 9, 5, 1 minus a quarter map to 5, 4, 3, so a step is a quarter.
     assert predictor.scales["mean_rating"] == pytest.approx([1, 5, 2.75 + 0.0625, 0.25])
     assert predictor.details["training"]["cross_validation"]["mean_rating"]["spearman"] == 1
     predictions = predictor.predict(["a new thing", "a hat", " ", "a hat and a hat"])
     np.testing.assert_allclose(predictions[:, 0], [5, 4, np.nan, 3])
-    before = len(server.asked)
+    before = len(server.requests)
     predictor.predict(["a hat", "a new thing"])
-    assert len(server.asked) == before
+    assert len(server.requests) == before
     server.answer = lambda body: "I say 5."  # without probabilities, the digit is read
     assert predictor.predict(["one hat"])[0, 0] == pytest.approx(4.0625)
     server.answer = lambda body: "<think>5 hats"
@@ -78,23 +78,23 @@ def test_ratings_are_expected_digits_and_calibrated(server):
 
 def test_examples_exclude_the_prompt(server):
     predictor = fit_predictor(server)
-    for body in server.asked:
+    for body in server.requests:
         *examples, (prompt, _) = read_prompts(body)
         assert len(examples) == 8 and prompt not in dict(examples)
         assert {"0", "9"} <= {level for _, level in examples}
         assert all(level == f"{9 - 4.5 * text.count('hat'):.0f}" for text, level in examples)
     predictor.predict(["a robot and a cloud"])
-    nearest = [text for text, _ in read_prompts(server.asked[-1])[4:-1]]
+    nearest = [text for text, _ in read_prompts(server.requests[-1])[4:-1]]
     assert all("robot" in text or "cloud" in text for text in nearest)
 
 
 def test_checks_budget_first_and_pays_replies_once(server, tmp_path):
     with pytest.raises(ServiceError, match="calls needed: 30, left: 29"):
         fit_predictor(server, max_calls=29)
-    assert not server.asked
+    assert not server.requests
     fit_predictor(server, max_calls=30, ledger=Ledger(tmp_path / "calls"))
     fit_predictor(server, max_calls=30, ledger=Ledger(tmp_path / "calls"))
-    assert len(server.asked) == 30
+    assert len(server.requests) == 30
 
 
 def test_bench_uses_endpoint_from_environment(server, tmp_path, monkeypatch, capsys):

@@ -51,18 +51,18 @@ def test_contains_compares_ids_and_prompts(fitted, scored, expected):
 
 
 @pytest.fixture
-def saved(fitted, tmp_path):
-    return fitted.save_pretrained(tmp_path / "saved")
+def saved(ridge, tmp_path):
+    return ridge.save_pretrained(tmp_path / "saved")
 
 
-def test_saves_rows_without_text(fitted, saved):
+def test_saves_rows_without_text(ridge, saved):
     prompts, _ = made_up(120)
     loaded = Predictor.from_pretrained(saved)
     assert loaded.record.rows.contains(prompts).all()
     assert not loaded.record.rows.contains(["a cat that nobody saw"]).any()
-    np.testing.assert_array_equal(loaded.record.rows.hashes, fitted.record.rows.hashes)
+    np.testing.assert_array_equal(loaded.record.rows.hashes, ridge.record.rows.hashes)
     content = (saved / "fitted_rows.safetensors").read_bytes()
-    assert b"riding" not in content and len(content) < 16 * len(fitted.record.rows) + 200
+    assert b"riding" not in content and len(content) < 16 * len(ridge.record.rows) + 200
 
 
 def test_records_rows_of_network(monkeypatch):

@@ -10,7 +10,7 @@ class Fault:
     """One thing that goes wrong.
 
     Attributes:
-        kind: `status` answers with `status`; `expired` says that the token has run out; `drop`
+        kind: `status` answers with `status`; `expired` rejects the token as expired; `drop`
             closes the connection after reading the request, without doing or answering anything;
             `lost` does what is asked and closes without an answer; `cut` sends half of the body
             and closes; `cut_request` reads half of the request's body and closes; `altered` takes

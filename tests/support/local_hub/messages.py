@@ -28,7 +28,7 @@ class Request:
         """Return the body as a form."""
         return urllib.parse.parse_qs(self.body.decode())
 
-    def flag(self, name: str) -> bool:
+    def has_flag(self, name: str) -> bool:
         """Tell whether a yes-or-no argument of the query is set."""
         return self.query.get(name, ["false"])[0].lower() in ("true", "1")
 
@@ -42,7 +42,7 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, value, status: int = 200, **headers: str) -> "Response":
+    def json(cls, value, status: int = 200, **headers: str) -> "Response":
         """Answer with JSON."""
         return cls(
             status, json.dumps(value).encode(), {"Content-Type": "application/json", **headers}
@@ -63,12 +63,12 @@ class Refusal(Exception):
         super().__init__(message)
         self.status, self.message, self.code, self.extra = status, message, code, extra
 
-    def response(self) -> Response:
+    def to_response(self) -> Response:
         """Return it as an answer."""
         headers = {"X-Error-Message": self.message}
         if self.code:
             headers["X-Error-Code"] = self.code
-        return Response.of({"error": self.message, **self.extra}, self.status, **headers)
+        return Response.json({"error": self.message, **self.extra}, self.status, **headers)
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,6 @@ class Account:
         return (self.name, *self.organizations)
 
 
-def expired_token() -> Refusal:
+def make_expired_error() -> Refusal:
     """Refuse a token that has run out, as the Hub does; clients see a missing repository."""
     return Refusal(401, "User Access Token is expired", REPOSITORY_ERROR)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .api import Hub
 from .faults import Fault, Faults
-from .messages import Account, Refusal, Request, Response, expired_token
+from .messages import Account, Refusal, Request, Response, make_expired_error
 from .store import Store
 
 DEFAULT_ACCOUNTS = {
@@ -65,23 +65,23 @@ def serve(accounts: Mapping[str, Account] = DEFAULT_ACCOUNTS) -> Iterator[LocalH
     Args:
         accounts: Token to whom it stands for.
     """
-    running = LocalHub(Hub(Store(), accounts))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(running))
+    hub = LocalHub(Hub(Store(), accounts))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _make_handler(hub))
     server.daemon_threads = True
-    running.url = running.hub.url = f"http://127.0.0.1:{server.server_port}"
+    hub.url = hub.hub.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
     )
     thread.start()
     try:
-        yield running
+        yield hub
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
+def _make_handler(hub: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         # Headers and body go out in two writes, which Nagle's rule would keep apart by 40 ms.
@@ -90,19 +90,19 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
         def _serve(self):
             path, _, query = self.path.partition("?")
             headers = {name.lower(): value for name, value in self.headers.items()}
-            said = f"{self.command} {self.path}"
-            running.requests.append(said)
-            fault = running.faults.take(said)
-            if _is(fault, "cut_request"):
+            line = f"{self.command} {self.path}"
+            hub.requests.append(line)
+            fault = hub.faults.take(line)
+            if _has_kind(fault, "cut_request"):
                 self.rfile.read(int(headers.get("content-length", 0)) // 2)
                 self.close_connection = True
                 return
             body = self._body(headers)
-            if _is(fault, "altered"):
-                body = _with_one_byte_changed(body)
+            if _has_kind(fault, "altered"):
+                body = _change_byte(body)
             request = Request(self.command, path, urllib.parse.parse_qs(query), headers, body)
-            response = None if _is(fault, "drop") else _answer(running.hub, request, fault)
-            if _is(fault, "drop", "lost"):
+            response = None if _has_kind(fault, "drop") else _answer(hub.hub, request, fault)
+            if _has_kind(fault, "drop", "lost"):
                 self.close_connection = True
                 return
             self._send(response, fault)
@@ -126,7 +126,7 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if _is(fault, "cut"):
+            if _has_kind(fault, "cut"):
                 self.close_connection = True
                 body = body[: len(body) // 2]
             if self.command != "HEAD":
@@ -139,23 +139,23 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
     return Handler
 
 
-def _is(fault: Fault | None, *kinds: str) -> bool:
+def _has_kind(fault: Fault | None, *kinds: str) -> bool:
     return fault is not None and fault.kind in kinds
 
 
-def _with_one_byte_changed(body: bytes) -> bytes:
+def _change_byte(body: bytes) -> bytes:
     middle = len(body) // 2
     return body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :] if body else body
 
 
 def _answer(hub: Hub, request: Request, fault: Fault | None) -> Response:
-    if _is(fault, "status"):
-        refused = Refusal(fault.status, "this went wrong on purpose").response()
+    if _has_kind(fault, "status"):
+        response = Refusal(fault.status, "this went wrong on purpose").to_response()
         if fault.retry_after is not None:
-            refused.headers["Retry-After"] = str(fault.retry_after)
-        return refused
-    if _is(fault, "expired"):
-        return expired_token().response()
-    if _is(fault, "slow"):
+            response.headers["Retry-After"] = str(fault.retry_after)
+        return response
+    if _has_kind(fault, "expired"):
+        return make_expired_error().to_response()
+    if _has_kind(fault, "slow"):
         time.sleep(fault.seconds)
     return hub.answer(request)

@@ -21,12 +21,12 @@ GITATTRIBUTES = "".join(
 LARGEST_REGULAR_FILE = 10 * 1024 * 1024
 
 
-def git_blob_id(content: bytes) -> str:
+def get_blob_id(content: bytes) -> str:
     """Name content as git does."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def lfs_pointer(sha256: str, size: int) -> bytes:
+def make_pointer(sha256: str, size: int) -> bytes:
     """Write the small text that git holds in the place of a large file."""
     return (
         f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size}\n".encode()
@@ -90,12 +90,12 @@ class Repository:
 
     def resolve(self, revision: str) -> str | None:
         """Return the commit that a branch, a pull request or (the start of) a commit's id names."""
-        heads = {f"refs/pr/{n}": one["head"] for n, one in enumerate(self.requests, 1)}
+        heads = {f"refs/pr/{n}": pull["head"] for n, pull in enumerate(self.requests, 1)}
         for names in (self.branches, heads):
             if revision in names:
                 return names[revision]
-        found = [one for one in self.commits if len(revision) >= 7 and one.startswith(revision)]
-        return found[0] if len(found) == 1 else None
+        matches = [key for key in self.commits if len(revision) >= 7 and key.startswith(revision)]
+        return matches[0] if len(matches) == 1 else None
 
     def add(self, commit: Commit, branch: str) -> str:
         """Put a commit at the head of a branch and return its id."""
@@ -104,7 +104,7 @@ class Repository:
         return commit.id
 
 
-def now() -> str:
+def get_time() -> str:
     """Say the time as the Hub writes it."""
     seconds = time.time()
     return (
@@ -134,33 +134,33 @@ class Store:
         """Return content by its hash."""
         return self._blobs[sha256]
 
-    def regular(self, content: bytes) -> Entry:
+    def add_file(self, content: bytes) -> Entry:
         """Keep a small file."""
-        return Entry(git_blob_id(content), self.put(content), len(content), lfs=False)
+        return Entry(get_blob_id(content), self.put(content), len(content), lfs=False)
 
-    def large(self, sha256: str) -> Entry:
+    def add_large(self, sha256: str) -> Entry:
         """Point to a large file that was uploaded before."""
         size = len(self.get(sha256))
-        return Entry(git_blob_id(lfs_pointer(sha256, size)), sha256, size, lfs=True)
+        return Entry(get_blob_id(make_pointer(sha256, size)), sha256, size, lfs=True)
 
     def create(
         self, kind: str, name: str, private: bool, author: str, sdk: str | None
     ) -> Repository:
         """Make a repository with the first commit that the Hub gives to each."""
-        repository = Repository(kind, name, private, now(), sdk)
-        files = {".gitattributes": self.regular(GITATTRIBUTES.encode())}
-        repository.add(Commit(files, None, "initial commit", "", author, now()), "main")
+        repository = Repository(kind, name, private, get_time(), sdk)
+        files = {".gitattributes": self.add_file(GITATTRIBUTES.encode())}
+        repository.add(Commit(files, None, "initial commit", "", author, get_time()), "main")
         self.repositories[kind, name] = repository
         return repository
 
-    def text(self, commit: Commit, path: str) -> str:
+    def read_text(self, commit: Commit, path: str) -> str:
         """Return a file of a commit as text, empty where there is none."""
         entry = commit.files.get(path)
         return self.get(entry.sha256).decode("utf-8", "replace") if entry else ""
 
     def is_large(self, commit: Commit, path: str, size: int, sample: bytes) -> bool:
         """Tell whether a file must be uploaded as a large one, as `.gitattributes` says."""
-        lines = self.text(commit, ".gitattributes").splitlines()
+        lines = self.read_text(commit, ".gitattributes").splitlines()
         patterns = [line.split()[0] for line in lines if "filter=lfs" in line]
-        named = any(fnmatch.fnmatch(path.rsplit("/", 1)[-1], one) for one in patterns)
-        return size > 0 and (named or size > LARGEST_REGULAR_FILE or b"\0" in sample)
+        is_named = any(fnmatch.fnmatch(path.rsplit("/", 1)[-1], pattern) for pattern in patterns)
+        return size > 0 and (is_named or size > LARGEST_REGULAR_FILE or b"\0" in sample)

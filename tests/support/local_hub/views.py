@@ -9,32 +9,32 @@ from .messages import Response
 from .store import Commit, Entry, Repository, Store
 
 
-def card_metadata(text: str) -> dict:
+def read_metadata(text: str) -> dict:
     """Return the YAML at the top of a card, empty where there is none or it is broken."""
-    found = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
+    match = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
     try:
-        metadata = yaml.safe_load(found[1]) if found else {}
+        metadata = yaml.safe_load(match[1]) if match else {}
     except yaml.YAMLError:
         metadata = {}
     return metadata if isinstance(metadata, dict) else {}
 
 
-def metadata_error(text: str) -> str | None:
+def find_metadata_error(text: str) -> str | None:
     """Say what is wrong with the YAML at the top of a card, if anything."""
-    found = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
+    match = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
     try:
-        metadata = yaml.safe_load(found[1]) if found else {}
+        metadata = yaml.safe_load(match[1]) if match else {}
     except yaml.YAMLError as error:
         return f"the metadata is not YAML: {str(error).splitlines()[0]}"
     return None if metadata is None or isinstance(metadata, dict) else "the metadata is no mapping"
 
 
-def information(store: Store, repository: Repository, commit_id: str, blobs: bool = False) -> dict:
+def describe(store: Store, repository: Repository, commit_id: str, blobs: bool = False) -> dict:
     """Describe a repository at a commit, with its files."""
     commit = repository.commits[commit_id]
-    metadata = card_metadata(store.text(commit, "README.md"))
+    metadata = read_metadata(store.read_text(commit, "README.md"))
     tags = [str(tag) for tag in metadata.get("tags") or []]
-    described = {
+    description = {
         "_id": hashlib.sha1(repository.id.encode()).hexdigest()[:24],
         "id": repository.id,
         "author": repository.id.split("/")[0],
@@ -48,55 +48,55 @@ def information(store: Store, repository: Repository, commit_id: str, blobs: boo
         "likes": 0,
         "tags": tags,
         "cardData": metadata,
-        "siblings": [_sibling(path, commit.files[path], blobs) for path in sorted(commit.files)],
+        "siblings": [_to_sibling(path, commit.files[path], blobs) for path in sorted(commit.files)],
         "usedStorage": sum(entry.size for entry in commit.files.values()),
     }
     if repository.kind == "model":
-        described["modelId"] = repository.id
+        description["modelId"] = repository.id
         for name in ("library_name", "pipeline_tag", "model-index"):
             if name in metadata:
-                described[name] = metadata[name]
+                description[name] = metadata[name]
     if repository.kind == "space":
-        described["sdk"] = repository.sdk
-    return described
+        description["sdk"] = repository.sdk
+    return description
 
 
-def _sibling(path: str, entry: Entry, blobs: bool) -> dict:
+def _to_sibling(path: str, entry: Entry, blobs: bool) -> dict:
     if not blobs:
         return {"rfilename": path}
-    described = {"rfilename": path, "size": entry.size, "blobId": entry.oid}
+    description = {"rfilename": path, "size": entry.size, "blobId": entry.oid}
     if entry.lfs:
-        described["lfs"] = {"sha256": entry.sha256, "size": entry.size, "pointerSize": 134}
-    return described
+        description["lfs"] = {"sha256": entry.sha256, "size": entry.size, "pointerSize": 134}
+    return description
 
 
-def discussion(repository: Repository, number: int) -> dict:
+def describe_discussion(repository: Repository, number: int) -> dict:
     """Describe a pull request."""
-    one = repository.requests[number - 1]
+    request = repository.requests[number - 1]
     return {
-        "title": one["title"],
+        "title": request["title"],
         "num": number,
-        "author": {"name": one["author"]},
-        "createdAt": repository.commits[one["head"]].date,
-        "status": one["status"],
+        "author": {"name": request["author"]},
+        "createdAt": repository.commits[request["head"]].date,
+        "status": request["status"],
         "repo": {"name": repository.id, "type": repository.kind},
         "isPullRequest": True,
     }
 
 
-def leaderboard(store: Store, dataset: str, models: list[Repository]) -> list[dict]:
+def list_results(store: Store, dataset: str, models: list[Repository]) -> list[dict]:
     """List the results of a benchmark, in main branches and in open pull requests."""
     entries = []
     for model in models:
         heads: list[tuple[int | None, str]] = [(None, model.branches["main"])]
-        open_ones = [n for n, one in enumerate(model.requests, 1) if one["status"] == "open"]
-        heads += [(n, model.requests[n - 1]["head"]) for n in open_ones]
+        open_numbers = [n for n, one in enumerate(model.requests, 1) if one["status"] == "open"]
+        heads += [(n, model.requests[n - 1]["head"]) for n in open_numbers]
         for number, head in heads:
             commit = model.commits[head]
             for path in (one for one in commit.files if one.startswith(".eval_results/")):
-                for one in yaml.safe_load(store.text(commit, path)):
-                    if one["dataset"]["id"] == dataset:
-                        entries.append((one, model, path, number))
+                for result in yaml.safe_load(store.read_text(commit, path)):
+                    if result["dataset"]["id"] == dataset:
+                        entries.append((result, model, path, number))
     entries.sort(key=lambda entry: -entry[0]["value"])
     return [
         {
@@ -115,42 +115,42 @@ def leaderboard(store: Store, dataset: str, models: list[Repository]) -> list[di
     ]
 
 
-def tree(commit: Commit, path: str, recursive: bool) -> list[dict]:
+def list_tree(commit: Commit, path: str, recursive: bool) -> list[dict]:
     """List the files and folders below a folder, by path."""
-    above = path.strip("/") + "/" if path else ""
-    found: dict[str, dict] = {}
+    prefix = path.strip("/") + "/" if path else ""
+    entries: dict[str, dict] = {}
     for name in sorted(commit.files):
-        if not name.startswith(above):
+        if not name.startswith(prefix):
             continue
-        steps = name[len(above) :].split("/")
-        folders = [above + "/".join(steps[:depth]) for depth in range(1, len(steps))]
+        parts = name[len(prefix) :].split("/")
+        folders = [prefix + "/".join(parts[:depth]) for depth in range(1, len(parts))]
         for folder in folders if recursive else folders[:1]:
-            found.setdefault(folder, _folder(commit, folder))
-        if recursive or len(steps) == 1:
-            found[name] = _file(name, commit.files[name])
-    return [found[name] for name in sorted(found)]
+            entries.setdefault(folder, _describe_folder(commit, folder))
+        if recursive or len(parts) == 1:
+            entries[name] = _describe_file(name, commit.files[name])
+    return [entries[name] for name in sorted(entries)]
 
 
-def _file(path: str, entry: Entry) -> dict:
-    described = {"type": "file", "path": path, "size": entry.size, "oid": entry.oid}
+def _describe_file(path: str, entry: Entry) -> dict:
+    description = {"type": "file", "path": path, "size": entry.size, "oid": entry.oid}
     if entry.lfs:
-        described["lfs"] = {"oid": entry.sha256, "size": entry.size, "pointerSize": 134}
-    return described
+        description["lfs"] = {"oid": entry.sha256, "size": entry.size, "pointerSize": 134}
+    return description
 
 
-def _folder(commit: Commit, path: str) -> dict:
-    below = [(name, one.oid) for name, one in commit.files.items() if name.startswith(path + "/")]
-    oid = hashlib.sha1(repr(sorted(below)).encode()).hexdigest()
+def _describe_folder(commit: Commit, path: str) -> dict:
+    files = [(name, file.oid) for name, file in commit.files.items() if name.startswith(path + "/")]
+    oid = hashlib.sha1(repr(sorted(files)).encode()).hexdigest()
     return {"type": "directory", "path": path, "size": 0, "oid": oid}
 
 
-def part(content: bytes, wanted: str | None, headers: dict[str, str]) -> Response:
+def get_range(content: bytes, byte_range: str | None, headers: dict[str, str]) -> Response:
     """Answer with content, or with the range of it that was asked for."""
-    found = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted or "")
-    if not found or found[0] == "bytes=-":
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", byte_range or "")
+    if not match or match[0] == "bytes=-":
         return Response(200, content, headers)
     size = len(content)
-    first, last = found[1], found[2]
+    first, last = match[1], match[2]
     start = int(first) if first else max(size - int(last), 0)
     stop = min(int(last) + 1, size) if first and last else size
     if start >= stop:

@@ -3,8 +3,8 @@
 import contextlib
 
 import pytest
-from support.kind_pages import kind_study
-from support.served import serving
+from support.kind_pages import make_kind_study
+from support.served import serve_study
 
 
 @pytest.fixture(scope="session")
@@ -17,8 +17,8 @@ def serve(tmp_path_factory):
             key = repr((kind, settings))
             if key not in studies:
                 folder = tmp_path_factory.mktemp(kind)
-                study = kind_study(folder, kind, people_per_item=99, **settings)
-                studies[key] = stack.enter_context(serving(study))
+                study = make_kind_study(folder, kind, people_per_item=99, **settings)
+                studies[key] = stack.enter_context(serve_study(study))
             return studies[key]
 
         yield serve

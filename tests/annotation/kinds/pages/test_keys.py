@@ -2,8 +2,8 @@
 
 import pytest
 from sqlalchemy import func, select
-from support.browser import saved
-from support.kind_pages import to_the_end, values
+from support.browser import wait_until_saved
+from support.kind_pages import get_values, wait_for_thanks
 
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.work import get_item, get_past_items
@@ -26,18 +26,18 @@ def press_keys(page, *keys):
         ("binary", {}, "r2u", [1, 0, None]),
     ],
 )
-def test_keys_choose_labels(serve, visitor, kind, task, keys, expected):
+def test_keys_choose_labels(serve, make_visitor, kind, task, keys, expected):
     served = serve(kind, task=task)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     press_keys(page, *keys, "Enter")
-    to_the_end(page)
-    assert [value["label"] for value in values(served)] == expected
+    wait_for_thanks(page)
+    assert [value["label"] for value in get_values(served)] == expected
 
 
-def test_backspace_and_arrows_select_images(serve, visitor):
+def test_backspace_and_arrows_select_images(serve, make_visitor):
     """Backspace selects the image rated last, arrows select any; answers can be changed."""
     served = serve("binary", images=4)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     current = page.locator(".thumb[aria-current=true]")
     press_keys(page, "1", "2")
     assert current.get_attribute("aria-label") == "Image 3 of 4, not rated yet"
@@ -50,13 +50,13 @@ def test_backspace_and_arrows_select_images(serve, visitor):
     press_keys(page, "1")
     assert current.get_attribute("aria-label") == "Image 3 of 4, not rated yet"
     press_keys(page, "1", "Enter")
-    to_the_end(page)
-    assert [value["label"] for value in values(served)] == [1, None, 1, 1]
+    wait_for_thanks(page)
+    assert [value["label"] for value in get_values(served)] == [1, None, 1, 1]
 
 
-def test_enter_selects_the_next_unrated_image(serve, visitor):
+def test_enter_selects_the_next_unrated_image(serve, make_visitor):
     served = serve("binary", images=3)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     press_keys(page, "1", "ArrowRight", "Enter")
     current = page.locator(".thumb[aria-current=true]")
     assert current.get_attribute("aria-label").startswith("Image 2")
@@ -64,23 +64,23 @@ def test_enter_selects_the_next_unrated_image(serve, visitor):
     assert page.url.endswith("/work")
 
 
-def test_keys_choose_the_better_image(serve, visitor):
+def test_keys_choose_the_better_image(serve, make_visitor):
     served = serve("preference", prompts=["a cat", "a dog", "a cube"])
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     for number, key in enumerate(("1", "ArrowRight", "3")):
         expect(page.locator("#count")).to_have_text(f"{number} of 3")
         press_keys(page, "Enter", key, "Enter")
-    to_the_end(page)
-    left, right, tie = values(served)
+    wait_for_thanks(page)
+    left, right, tie = get_values(served)
     other = {"a": "b", "b": "a"}
     assert (left["choice"], right["choice"]) == (left["left"], other[right["left"]])
     assert tie["choice"] == "tie"
 
 
-def test_l_toggles_linked_prompts(serve, visitor):
+def test_l_toggles_linked_prompts(serve, make_visitor):
     # The first prompt links to the second, whose image by the same model is shown.
     served = serve("match", prompts=["a cube and a cat", "a cat"])
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     for _ in range(2):
         if page.inner_text(".prompt") == "a cube and a cat":
             break
@@ -106,35 +106,35 @@ def test_l_toggles_linked_prompts(serve, visitor):
         ("preference", ["tie", "tie"], "1", "Correct answer: Neither is better"),
     ],
 )
-def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong_keys, message):
-    page = visitor().join(serve(kind, practice=practice).link())
+def test_practice_shows_the_right_answer(serve, make_visitor, kind, practice, wrong_keys, message):
+    page = make_visitor().join(serve(kind, practice=practice).link())
     assert page.inner_text(".prompt") == "practice"
     press_keys(page, *wrong_keys, "Enter")
     page.wait_for_selector("#feedback:not([hidden])")
     assert message in page.inner_text("[data-part=note]")
 
 
-def test_disabled_shortcuts_stay_disabled_after_reload(serve, visitor):
+def test_disabled_shortcuts_stay_disabled_after_reload(serve, make_visitor):
     served = serve("relevance", images=1)
-    person = visitor()
+    person = make_visitor()
     page = person.join(served.link())
     press_keys(page, "?")
     page.uncheck("#keys-on")
     press_keys(page, "Escape", "1")
     page.reload()
-    person.ready(page)
+    person.wait_until_ready(page)
     press_keys(page, "1")
     assert page.locator(".choice[aria-pressed=true]").count() == 0
     page.get_by_role("button", name="Low relevance").focus()
     press_keys(page, "Space")
-    saved(page)
+    wait_until_saved(page)
     press_keys(page, "Enter")  # on Next, which has the focus now
-    to_the_end(page)
-    assert values(served) == [{"label": 1}]
+    wait_for_thanks(page)
+    assert get_values(served) == [{"label": 1}]
 
 
-def test_z_zooms_until_the_next_answer(serve, visitor):
-    page = visitor().join(serve("relevance").link())
+def test_z_zooms_until_the_next_answer(serve, make_visitor):
+    page = make_visitor().join(serve("relevance").link())
     image = page.locator(".stage > img")
     width = image.bounding_box()["width"]
     press_keys(page, "z")
@@ -149,7 +149,7 @@ def test_z_zooms_until_the_next_answer(serve, visitor):
 
 def read_ranks(served):
     """Return the rank of each image, in the order of the page's letters."""
-    [value] = values(served)
+    [value] = get_values(served)
     with served.store.begin_read() as db:
         person = db.scalar(select(func.max(Person.id)))
         past_item = next(iter(get_past_items(db, person)))
@@ -157,20 +157,20 @@ def read_ranks(served):
     return [value["places"][str(image.id)] for image in images]
 
 
-def test_keys_rank_images_with_a_tie(serve, visitor):
+def test_keys_rank_images_with_a_tie(serve, make_visitor):
     served = serve("order", images=4)
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     press_keys(page, "Enter", "3", "1", "2", "4")  # C, A, B, D
     page.locator(".pick >> nth=2").focus()
     press_keys(page, "=")  # B shares the place of A
     page.locator("[data-part=next]").click()
-    to_the_end(page)
+    wait_for_thanks(page)
     assert read_ranks(served) == [2, 2, 1, 3]
 
 
-def test_buttons_rank_and_move_images(serve, visitor):
+def test_buttons_rank_and_move_images(serve, make_visitor):
     served = serve("order")
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     for name in ("A", "B", "C"):
         page.get_by_role("button", name=f"Image {name}, not ranked yet").click()
     page.get_by_role("button", name="Worse: image A").click()  # B, A, C
@@ -178,25 +178,25 @@ def test_buttons_rank_and_move_images(serve, visitor):
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("button", name="Better: image C").click()  # B, C, A
     page.locator("[data-part=next]").click()
-    to_the_end(page)
+    wait_for_thanks(page)
     assert read_ranks(served) == [3, 1, 2]
 
 
-def test_dragging_ranks_images(serve, visitor):
+def test_dragging_ranks_images(serve, make_visitor):
     served = serve("order")
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     press_keys(page, "1", "2", "3")
     page.get_by_role("button", name="Image C: rank 3").drag_to(
         page.get_by_role("button", name="Image A: rank 1")
     )
     assert page.get_by_role("button", name="Image C: rank 1").count() == 1
     page.locator("[data-part=next]").click()
-    to_the_end(page)
+    wait_for_thanks(page)
     assert read_ranks(served) == [2, 3, 1]
 
 
-def test_unsure_key_is_ignored_if_not_offered(serve, visitor):
-    page = visitor().join(serve("binary", task={"unsure": False}).link())
+def test_unsure_key_is_ignored_if_not_offered(serve, make_visitor):
+    page = make_visitor().join(serve("binary", task={"unsure": False}).link())
     assert page.locator(".choice .name").all_inner_texts() == ["Relevant", "Not relevant"]
     press_keys(page, "3")
     assert page.locator(".choice[aria-pressed=true]").count() == 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.kind_pages import SIZE, to_the_end, values
+from support.kind_pages import SIZE, get_values, wait_for_thanks
 
 pytestmark = pytest.mark.browser
 
@@ -12,18 +12,18 @@ def press_keys(page, *keys):
         page.keyboard.press(key)
 
 
-def test_keys_give_a_whole_answer(serve, visitor):
+def test_keys_give_a_whole_answer(serve, make_visitor):
     # The cross starts in the middle and moves by 1/50 of the height, or 1/200 with Shift.
     served = serve("rich")
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     press_keys(page, "p", *["ArrowRight"] * 5, *["ArrowDown"] * 5, "Enter")
     press_keys(page, "m", "Shift+ArrowLeft", "Space")
     press_keys(page, "w", "ArrowRight", "Space", "End", "Space", "Space", "3", "4", "5", "2")
     assert page.evaluate("document.activeElement.dataset.part") == "next"
     press_keys(page, "Enter")
-    to_the_end(page)
+    wait_for_thanks(page)
     scores = {"plausibility": 3, "alignment": 4, "aesthetics": 5, "overall": 2}
-    assert values(served) == [
+    assert get_values(served) == [
         {
             "implausible": [[0.6, 0.6]],
             "misaligned": [[0.595, 0.6]],
@@ -34,20 +34,20 @@ def test_keys_give_a_whole_answer(serve, visitor):
     ]
 
 
-def test_cross_stays_on_the_image_and_missing_score_gets_focus(serve, visitor):
+def test_cross_stays_on_the_image_and_missing_score_gets_focus(serve, make_visitor):
     served = serve("rich")
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     press_keys(page, "4", "Enter")
     assert page.evaluate("document.activeElement.name") == "score-alignment"
     assert page.url.endswith("/work")
     press_keys(page, "p", *["ArrowUp"] * 26, *["ArrowLeft"] * 51, "Enter", "1", "1", "1", "Enter")
-    to_the_end(page)
-    assert values(served)[0]["implausible"] == [[0, 0]]
+    wait_for_thanks(page)
+    assert get_values(served)[0]["implausible"] == [[0, 0]]
 
 
-def test_clicks_give_exact_fractions(serve, visitor):
+def test_clicks_give_exact_fractions(serve, make_visitor):
     served = serve("rich")
-    page = visitor(device_scale_factor=3).join(served.link())
+    page = make_visitor(device_scale_factor=3).join(served.link())
     press_keys(page, "z")
     box = page.locator(".canvas").bounding_box()
     stage = page.locator(".stage").bounding_box()
@@ -55,13 +55,13 @@ def test_clicks_give_exact_fractions(serve, visitor):
     for x, y in points:
         page.mouse.click(x, y)
     press_keys(page, "1", "2", "3", "4", "Enter")
-    to_the_end(page)
+    wait_for_thanks(page)
     expected = [[(x - box["x"]) / box["width"], (y - box["y"]) / box["height"]] for x, y in points]
-    np.testing.assert_allclose(values(served)[0]["implausible"], expected, atol=1e-6)
+    np.testing.assert_allclose(get_values(served)[0]["implausible"], expected, atol=1e-6)
 
 
-def test_disk_radius_is_a_twentieth_of_the_height(serve, visitor):
-    page = visitor().join(serve("rich").link())
+def test_disk_radius_is_a_twentieth_of_the_height(serve, make_visitor):
+    page = make_visitor().join(serve("rich").link())
     page.locator(".canvas").click(position={"x": 200, "y": 150})
     box = page.locator(".canvas").bounding_box()
     assert box["width"] / box["height"] == pytest.approx(1, rel=1e-3)  # with bars
@@ -76,8 +76,8 @@ def test_disk_radius_is_a_twentieth_of_the_height(serve, visitor):
     assert (x, y) == pytest.approx((box["x"] + 200, box["y"] + 150), abs=0.6)
 
 
-def test_undo_and_remove_points_and_words(serve, visitor):
-    page = visitor().join(serve("rich").link())
+def test_undo_and_remove_points_and_words(serve, make_visitor):
+    page = make_visitor().join(serve("rich").link())
     canvas, disks = page.locator(".canvas"), page.locator(".canvas .disk")
     undo = page.get_by_role("button", name="Undo")
     assert undo.is_disabled()
@@ -97,29 +97,29 @@ def test_undo_and_remove_points_and_words(serve, visitor):
     assert disks.count() == 0 and undo.is_disabled()
 
 
-def test_inappropriate_image_needs_no_scores(serve, visitor):
+def test_inappropriate_image_needs_no_scores(serve, make_visitor):
     served = serve("rich")
-    page = visitor().join(served.link())
+    page = make_visitor().join(served.link())
     press_keys(page, "x")
     assert page.get_by_label("Inappropriate image").is_checked()
     press_keys(page, "Enter")
-    to_the_end(page)
-    [value] = values(served)
+    wait_for_thanks(page)
+    [value] = get_values(served)
     assert value["inappropriate"] is True and value["scores"] == {}
 
 
-def test_draft_survives_closing_the_tab(serve, visitor):
+def test_draft_survives_closing_the_tab(serve, make_visitor):
     served = serve("rich")
-    person = visitor()
+    person = make_visitor()
     page = person.join(served.link())
     page.locator(".canvas").click(position={"x": 100, "y": 100})
     press_keys(page, "3", "2")
     page.close()
-    page = person.ready(person.open(f"{served.url}/work"))
+    page = person.wait_until_ready(person.open(f"{served.url}/work"))
     assert page.locator(".canvas .disk").count() == 1
     press_keys(page, "5", "5", "Enter")
-    to_the_end(page)
-    assert values(served)[0]["scores"] == {
+    wait_for_thanks(page)
+    assert get_values(served)[0]["scores"] == {
         "plausibility": 3,
         "alignment": 2,
         "aesthetics": 5,
@@ -131,16 +131,16 @@ def test_draft_survives_closing_the_tab(serve, visitor):
 def wait_for_overall_score(served, page, score):
     """Wait until the overall score is in the database."""
     for _ in range(300):
-        if [value["scores"]["overall"] for value in values(served)] == [score]:
+        if [value["scores"]["overall"] for value in get_values(served)] == [score]:
             return
         page.wait_for_timeout(100)
-    raise AssertionError(f"{values(served)} holds no overall score of {score}")
+    raise AssertionError(f"{get_values(served)} holds no overall score of {score}")
 
 
-def test_sent_draft_does_not_hide_a_later_answer(serve, visitor):
+def test_sent_draft_does_not_hide_a_later_answer(serve, make_visitor):
     """An answer sent offline is changed on another device later."""
     served = serve("rich")
-    link, person = served.link(), visitor()
+    link, person = served.link(), make_visitor()
     page = person.join(link)
     assignment = page.evaluate("history.state.assignment")
     page.route("**/api/answers", lambda route: route.abort())
@@ -149,21 +149,21 @@ def test_sent_draft_does_not_hide_a_later_answer(serve, visitor):
     page.close()
     page = person.open(f"{served.url}/work")
     wait_for_overall_score(served, page, 1)
-    other_device = visitor()
+    other_device = make_visitor()
     page = other_device.open(link)
     page.locator("main form button.primary").click()
-    to_the_end(page)
-    page = other_device.ready(other_device.open(f"{served.url}/work/{assignment}"))
+    wait_for_thanks(page)
+    page = other_device.wait_until_ready(other_device.open(f"{served.url}/work/{assignment}"))
     page.get_by_role("group", name="Overall").get_by_role("radio", name="5").check()
     press_keys(page, "Enter")
     wait_for_overall_score(served, page, 5)
-    page = person.ready(person.open(f"{served.url}/work/{assignment}"))
+    page = person.wait_until_ready(person.open(f"{served.url}/work/{assignment}"))
     assert page.locator("[name=score-overall]:checked").get_attribute("value") == "5"
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.daily)])
-def test_points_can_be_set_in_every_corner(serve, visitor, width):
-    page = visitor(viewport={"width": width, "height": 800}).join(serve("rich").link())
+def test_points_can_be_set_in_every_corner(serve, make_visitor, width):
+    page = make_visitor(viewport={"width": width, "height": 800}).join(serve("rich").link())
     box = page.locator(".canvas").bounding_box()
     for number, (x, y) in enumerate(((3, 3), (-3, 3), (3, -3), (-3, -3)), 1):
         position = {"x": x % box["width"], "y": y % box["height"]}
@@ -171,8 +171,8 @@ def test_points_can_be_set_in_every_corner(serve, visitor, width):
         assert page.locator(".points li").count() == number
 
 
-def test_flag_is_hidden_if_not_offered(serve, visitor):
-    page = visitor().join(serve("rich", task={"inappropriate": False}).link())
+def test_flag_is_hidden_if_not_offered(serve, make_visitor):
+    page = make_visitor().join(serve("rich", task={"inappropriate": False}).link())
     assert not page.get_by_label("Inappropriate image").is_visible()
     press_keys(page, "x")
     assert page.locator(".primary[aria-disabled=true]").count() == 1

@@ -2,16 +2,16 @@
 
 import pytest
 from support.browser import NARROW
-from support.kind_pages import PROMPT, to_the_end, values
+from support.kind_pages import PROMPT, get_values, wait_for_thanks
 
 pytestmark = pytest.mark.browser
 PHONE = {"viewport": NARROW, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
 
 
 @pytest.fixture
-def phone(visitor):
+def phone(make_visitor):
     """A function that opens a link on a phone."""
-    return lambda link: visitor(**PHONE).join(link)
+    return lambda link: make_visitor(**PHONE).join(link)
 
 
 def tap_buttons(page, *names):
@@ -32,8 +32,8 @@ def test_taps_choose_labels(serve, phone, kind, names, expected):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not page.locator(".choice kbd").first.is_visible()
     tap_buttons(page, *names, "Next")
-    to_the_end(page)
-    assert [value["label"] for value in values(served)] == expected
+    wait_for_thanks(page)
+    assert [value["label"] for value in get_values(served)] == expected
 
 
 def test_taps_choose_the_better_image(serve, phone):
@@ -42,8 +42,8 @@ def test_taps_choose_the_better_image(serve, phone):
     first, second = (page.locator(".pair .stage").nth(n).bounding_box() for n in (0, 1))
     assert second["y"] > first["y"] + first["height"] - 1 and first["width"] > 300
     tap_buttons(page, "B is better", "Next")
-    to_the_end(page)
-    [value] = values(served)
+    wait_for_thanks(page)
+    [value] = get_values(served)
     assert value["choice"] != value["left"]
 
 
@@ -59,8 +59,8 @@ def test_taps_set_points_words_and_scores(serve, phone):
     for name in ("Plausibility", "Alignment", "Aesthetics", "Overall"):
         page.get_by_role("group", name=name).get_by_role("radio", name="4").tap()
     tap_buttons(page, "Next")
-    to_the_end(page)
-    [value] = values(served)
+    wait_for_thanks(page)
+    [value] = get_values(served)
     for (x, y), (across, down) in zip(points, value["implausible"], strict=True):
         assert across == pytest.approx((x - box["x"]) / box["width"], abs=1e-6)
         assert down == pytest.approx((y - box["y"]) / box["height"], abs=1e-6)
@@ -72,5 +72,5 @@ def test_thumbnail_selects_its_image(serve, phone):
     page = phone(served.link())
     page.locator(".thumb").nth(3).tap()
     tap_buttons(page, "Relevant", *["Not relevant"] * 3, "Next")
-    to_the_end(page)
-    assert [value["label"] for value in values(served)] == [1, 0, 0, 0]
+    wait_for_thanks(page)
+    assert [value["label"] for value in get_values(served)] == [1, 0, 0, 0]

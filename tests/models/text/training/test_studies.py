@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.alignment_folders import KINDS, write_studies
+from support.alignment_folders import TEXTS, write_studies
 
 from pqpp_models.errors import PredictorError
 from pqpp_models.text.training.studies import SOURCES, read_match_shares, read_studies
@@ -23,7 +23,7 @@ def test_scores_match_hand_computed_values(studies):
     assert result["gimbrr"].groups == ["Relations", "Counting"] * 3
     assert result["genai"].scores == [5.0, 4.0, 3.0, 2.0, 1.0, 1.0]
     assert result["drawbench"].scores == [2.0, 1.5, 1.0, 0.5, 0.0, -0.5]
-    assert result["drawbench"].prompts == [f"drawbench {kind}" for kind in KINDS]
+    assert result["drawbench"].prompts == [f"drawbench {kind}" for kind in TEXTS]
     assert read_match_shares(studies, result["genai"].prompts).tolist() == [1, 1, 0, 0, 0, 0]
     # Six prompts a tenth apart, of either generator: 2.5, 1.5 ... tenths from its mean.
     away = np.array([2.5, 1.5, 0.5, -0.5, -1.5, -2.5]) / np.sqrt(35 / 12)

@@ -1,7 +1,6 @@
 """Random detectors of a few kilobytes, of six kinds, saved as transformers saves them."""
 
-from support.tiny_models import _character_tokenizer as character_tokenizer
-from support.tiny_models import save_varied
+from support.tiny_models import make_tokenizer, save_varied
 
 LABELS = ("person", "apple", "cat", "Sofa", "N/A")
 KINDS = ("detr", "rt_detr", "rt_detr_v2", "d_fine", "owlv2", "grounding_dino")
@@ -9,24 +8,24 @@ KINDS = ("detr", "rt_detr", "rt_detr_v2", "d_fine", "owlv2", "grounding_dino")
 
 def save_detector(folder, kind="detr"):
     """Save a random detector with its processor, and return the folder."""
-    return save_varied(folder, globals()[f"_{kind}"])
+    return save_varied(folder, globals()[f"_make_{kind}"])
 
 
-def _resnet(**options):
+def _make_resnet(**options):
     from transformers import ResNetConfig
 
     sizes = {"embedding_size": 4, "hidden_sizes": [4, 4, 8, 8], "depths": [1, 1, 1, 1]}
     return ResNetConfig(**sizes, layer_type="basic", **options)
 
 
-def _names():
+def _get_names():
     return {
         "id2label": dict(enumerate(LABELS)),
         "label2id": {name: number for number, name in enumerate(LABELS)},
     }
 
 
-def _detr():
+def _make_detr():
     from transformers import DetrConfig, DetrForObjectDetection, DetrImageProcessor
 
     layers = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "num_queries": 6}
@@ -35,15 +34,15 @@ def _detr():
     config = DetrConfig(
         use_timm_backbone=False,
         use_pretrained_backbone=False,
-        backbone_config=_resnet(out_features=["stage4"]),
+        backbone_config=_make_resnet(out_features=["stage4"]),
         **layers,
-        **_names(),
+        **_get_names(),
     )
     images = DetrImageProcessor(size={"shortest_edge": 48, "longest_edge": 64})
     return DetrForObjectDetection(config), images
 
 
-def _rt_detr(version=""):
+def _make_rt_detr(version=""):
     import transformers
 
     backbone = transformers.RTDetrResNetConfig(
@@ -54,18 +53,18 @@ def _rt_detr(version=""):
         out_features=["stage2", "stage3", "stage4"],
     )
     config = getattr(transformers, f"RTDetr{version}Config")(
-        backbone_config=backbone, encoder_in_channels=[4, 8, 8], **_real_time_layers()
+        backbone_config=backbone, encoder_in_channels=[4, 8, 8], **_get_layers()
     )
     side = {"height": 64, "width": 64}
     model = getattr(transformers, f"RTDetr{version}ForObjectDetection")(config)
     return model, transformers.RTDetrImageProcessor(size=side)
 
 
-def _rt_detr_v2():
-    return _rt_detr("V2")
+def _make_rt_detr_v2():
+    return _make_rt_detr("V2")
 
 
-def _d_fine():
+def _make_d_fine():
     from transformers import (
         DFineConfig,
         DFineForObjectDetection,
@@ -84,14 +83,12 @@ def _d_fine():
         stage_numb_of_layers=[1, 1, 1, 1],
         out_features=["stage2", "stage3", "stage4"],
     )
-    config = DFineConfig(
-        backbone_config=backbone, encoder_in_channels=[8, 8, 8], **_real_time_layers()
-    )
+    config = DFineConfig(backbone_config=backbone, encoder_in_channels=[8, 8, 8], **_get_layers())
     images = RTDetrImageProcessor(size={"height": 64, "width": 64})
     return DFineForObjectDetection(config), images
 
 
-def _real_time_layers():
+def _get_layers():
     return {
         "encoder_hidden_dim": 8,
         "encoder_ffn_dim": 8,
@@ -103,11 +100,11 @@ def _real_time_layers():
         "decoder_layers": 2,
         "decoder_attention_heads": 2,
         "num_denoising": 0,
-        **_names(),
+        **_get_names(),
     }
 
 
-def _owlv2():
+def _make_owlv2():
     from transformers import (
         Owlv2Config,
         Owlv2ForObjectDetection,
@@ -115,7 +112,7 @@ def _owlv2():
         Owlv2Processor,
     )
 
-    tokenizer = character_tokenizer()
+    tokenizer = make_tokenizer()
     layers = {"hidden_size": 8, "intermediate_size": 8}
     layers |= {"num_hidden_layers": 1, "num_attention_heads": 2}
     config = Owlv2Config(
@@ -127,7 +124,7 @@ def _owlv2():
     return Owlv2ForObjectDetection(config), Owlv2Processor(images, tokenizer)
 
 
-def _grounding_dino():
+def _make_grounding_dino():
     from transformers import (
         BertConfig,
         GroundingDinoConfig,
@@ -137,7 +134,7 @@ def _grounding_dino():
         SwinConfig,
     )
 
-    tokenizer = character_tokenizer()
+    tokenizer = make_tokenizer()
     swin = SwinConfig(
         image_size=64,
         patch_size=4,

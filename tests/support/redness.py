@@ -25,18 +25,18 @@ class Redness(Assessor):
         return {"at_least": self.at_least}
 
     def observe(self, images, pictures):
-        self.batches.append([one.image_id for one in pictures])
+        self.batches.append([picture.image_id for picture in pictures])
         if self.kill_after is not None and sum(map(len, self.batches)) > self.kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
-        if any("refused" in one.image_id for one in pictures):
+        if any("refused" in picture.image_id for picture in pictures):
             raise FeedbackError("it is refused")
         return [
             {
                 "red": np.asarray(image)[..., 0].mean() / 255,
-                "draw": make_rng(one.image_id, "draw").random(),
+                "draw": make_rng(picture.image_id, "draw").random(),
                 "size": image.size,
             }
-            for image, one in zip(images, pictures, strict=True)
+            for image, picture in zip(images, pictures, strict=True)
         ]
 
     def score(self, evidence, picture):
@@ -47,14 +47,14 @@ class Redness(Assessor):
 def write_images(folder, count=100, models=("sdxl", "glide")):
     """Write small images of two models as `{prompt_id}/{model}_0.png`, and return prompts."""
     for number in range(count):
-        for place, model in enumerate(models):
+        for index, model in enumerate(models):
             path = folder / str(number) / f"{model}_0.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            red = (37 * number + 91 * place) % 256
+            red = (37 * number + 91 * index) % 256
             Image.new("RGB", (12, 10), (red, 20, 30)).save(path)
     return [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(count)]
 
 
-def rednesses():
+def make_assessors():
     """Return the assessor, for a worker's job."""
     return [Redness()]

@@ -1,27 +1,27 @@
 """A random model of a few kilobytes for each role of `pqpp_feedback.vistar.vision`."""
 
-from support.tiny_eyes import save_detector
+from support.tiny_detectors import save_detector
 from support.tiny_models import save_clip
 
 
-def save_sight(folder, roles=None):
+def save_vision(folder, roles=None):
     """Save one for each role, or for some; return role to folder."""
     import torch
 
-    found = {}
-    for role in roles or _SAVED:
+    folders = {}
+    for role in roles or _SAVERS:
         torch.manual_seed(0)
         (folder / role).mkdir(parents=True)
-        _SAVED[role](folder / role)
-        found[role] = str(folder / role)
-    return found
+        _SAVERS[role](folder / role)
+        folders[role] = str(folder / role)
+    return folders
 
 
-def _detector(folder):
+def _save_detector(folder):
     save_detector(folder, "owlv2")
 
 
-def _small():
+def _get_sizes():
     return {
         "hidden_size": 16,
         "intermediate_size": 32,
@@ -30,7 +30,7 @@ def _small():
     }
 
 
-def _segmenter(folder):
+def _save_segmenter(folder):
     from transformers import SamConfig, SamImageProcessor, SamModel, SamProcessor
 
     vision = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -100,13 +100,13 @@ def save_dinov3(folder):
     from transformers import DINOv3ViTConfig, DINOv3ViTImageProcessor, DINOv3ViTModel
 
     torch.manual_seed(0)
-    config = DINOv3ViTConfig(**_small(), image_size=32, patch_size=8, num_register_tokens=2)
+    config = DINOv3ViTConfig(**_get_sizes(), image_size=32, patch_size=8, num_register_tokens=2)
     DINOv3ViTModel(config).save_pretrained(folder)
     DINOv3ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(folder)
     return folder
 
 
-def _depth(folder):
+def _save_depth(folder):
     import torch
     from transformers import (
         DepthAnythingConfig,
@@ -116,7 +116,7 @@ def _depth(folder):
     )
 
     backbone = Dinov2Config(
-        **{**_small(), "num_hidden_layers": 4},
+        **{**_get_sizes(), "num_hidden_layers": 4},
         image_size=28,
         patch_size=14,
         out_features=["stage1", "stage2", "stage3", "stage4"],
@@ -142,15 +142,15 @@ def _depth(folder):
     ).save_pretrained(folder)
 
 
-def _features(folder):
+def _save_features(folder):
     from transformers import BitImageProcessor, Dinov2Config, Dinov2Model
 
-    Dinov2Model(Dinov2Config(**_small(), image_size=28, patch_size=14)).save_pretrained(folder)
+    Dinov2Model(Dinov2Config(**_get_sizes(), image_size=28, patch_size=14)).save_pretrained(folder)
     side = {"height": 28, "width": 28}
     BitImageProcessor(size={"shortest_edge": 28}, crop_size=side).save_pretrained(folder)
 
 
-def _pose(folder):
+def _save_pose(folder):
     from transformers import (
         VitPoseBackboneConfig,
         VitPoseConfig,
@@ -172,21 +172,21 @@ def _pose(folder):
     VitPoseImageProcessor(size={"height": 32, "width": 24}).save_pretrained(folder)
 
 
-def _expression(folder):
+def _save_expression(folder):
     from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
 
     labels = dict(enumerate(("angry", "happy", "sad")))
-    config = ViTConfig(**_small(), image_size=16, patch_size=8, id2label=labels)
+    config = ViTConfig(**_get_sizes(), image_size=16, patch_size=8, id2label=labels)
     ViTForImageClassification(config).save_pretrained(folder)
     ViTImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
 
 
-_SAVED = {
-    "detector": _detector,
-    "segmenter": _segmenter,
-    "depth": _depth,
+_SAVERS = {
+    "detector": _save_detector,
+    "segmenter": _save_segmenter,
+    "depth": _save_depth,
     "similarity": save_clip,
-    "features": _features,
-    "pose": _pose,
-    "expression": _expression,
+    "features": _save_features,
+    "pose": _save_pose,
+    "expression": _save_expression,
 }
