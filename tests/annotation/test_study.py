@@ -32,20 +32,20 @@ def test_study_file_round_trip(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "message"),
     [
-        {"name": None},
-        {"name": "../a"},
-        {"consnt": "x"},
-        {"people_per_item": 0},
-        {"admission": {"exclude": "all"}},
-        {"database": "postgresql://a:b@c/d"},
-        {"database": "../../x.db"},
-        {"completion": {"url": "javascript:alert(1)"}},
+        ({"name": None}, "name"),
+        ({"name": "../a"}, "name"),
+        ({"consnt": "x"}, "did you mean 'consent'"),
+        ({"people_per_item": 0}, "people_per_item"),
+        ({"admission": {"exclude": "all"}}, "exclude"),
+        ({"database": "postgresql://a:b@c/d"}, "NAME of an environment"),
+        ({"database": "../../x.db"}, "database"),
+        ({"completion": {"url": "javascript:alert(1)"}}, "url"),
     ],
 )
-def test_rejects_invalid_settings(settings):
-    with pytest.raises(AnnotationError) as caught:
+def test_rejects_invalid_settings(settings, message):
+    with pytest.raises(AnnotationError, match=message) as caught:
         parse_study({"name": "a", "kind": "rating", **settings})
     assert "\n" not in str(caught.value) and "a recipe" not in str(caught.value)
 

@@ -152,30 +152,24 @@ def edit(change):
 INVALID_INPUTS = {
     "missing image": (
         lambda folder: (folder / "images" / "0-sdxl.png").unlink(),
-        (),
         r"image 0-sdxl\.png: .* not found",
     ),
-    "truncated image": (truncate_image, (), r"image 3-sdxl\.png: damaged file"),
+    "truncated image": (truncate_image, r"image 3-sdxl\.png: damaged file"),
     "invalid training answer": (
         edit(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
-        (),
         "line 2: .*9",
     ),
-    "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
-    "password": (
-        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "NAME of an environment",
-    ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", INVALID_INPUTS)
 def test_invalid_inputs_are_one_line_and_write_nothing(folder, capsys, case):
     import re
 
-    damage, words, message = INVALID_INPUTS[case]
+    damage, message = INVALID_INPUTS[case]
     damage(folder)
     before = sorted(folder.rglob("*"))
-    assert init_study(*words, study="new/study.yaml") == 2
+    assert init_study(study="new/study.yaml") == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and re.search(message, error), error
     assert sorted(folder.rglob("*")) == before

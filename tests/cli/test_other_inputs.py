@@ -99,7 +99,6 @@ def test_predict_reads_folders_and_saved_datasets(tmp_path, capsys):
 
     texts = ["a red cat", "two dogs", "three\nbirds"]
     dataset = datasets.Dataset.from_dict({"caption": texts, "prompt": ["x", "y", "z"]})
-    (tmp_path / "files").mkdir()
     dataset.to_parquet(tmp_path / "files" / "train.parquet")
     dataset.save_to_disk(tmp_path / "plain")
     datasets.DatasetDict({"a": dataset, "b": dataset.select([1])}).save_to_disk(tmp_path / "splits")

@@ -70,13 +70,6 @@ def test_rejects_a_split_without_files(tmp_path, streaming):
         load_benchmark("pqpp-v1.0", split="test", data_dir=folder, streaming=streaming)
 
 
-def write_damaged(tmp_path, change):
-    folder = write_v1_0(tmp_path / "damaged")
-    path = folder / "dataset" / "train.csv"
-    path.write_bytes(change(path.read_bytes()))
-    return folder
-
-
 DAMAGED_FILES = {
     "cut inside a quoted cell": (lambda b: b[: b.index(b"in the rain")], r"train\.csv, line [34]"),
     "out of range": (lambda b: b.replace(b"0.75", b"1.75"), r"line 2.*'1\.75'.*from 0 to 1"),
@@ -88,9 +81,10 @@ DAMAGED_FILES = {
 @pytest.mark.parametrize("name", DAMAGED_FILES)
 def test_error_names_place_and_remedy(tmp_path, name):
     change, expected = DAMAGED_FILES[name]
-    folder = write_damaged(tmp_path, change)
+    path = write_v1_0(tmp_path) / "dataset" / "train.csv"
+    path.write_bytes(change(path.read_bytes()))
     with pytest.raises(BenchmarkError, match=expected) as excinfo:
-        load("pqpp-v1.0", data_dir=str(folder), split="train")
+        load("pqpp-v1.0", data_dir=str(tmp_path), split="train")
     assert "\n" not in str(excinfo.value) and "restore" in str(excinfo.value)
 
 

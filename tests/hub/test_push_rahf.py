@@ -56,10 +56,7 @@ def test_malformed_token_is_never_printed(run, state, token):
 @pytest.mark.parametrize(
     ("token", "reason"),
     [
-        (
-            "hf_expired",
-            "refuses the access token: it has expired; create a new one in your Hub settings",
-        ),
+        ("hf_expired", "refuses the access token: it has expired; create a new one"),
         ("hf_unknown", "refuses the access token: it is not valid; check the token, or run"),
         ("hf_tester", "does not exist or is private"),
     ],

@@ -1,6 +1,9 @@
 """Generated prompts and scores to fit predictors to."""
 
 import numpy as np
+import pandas as pd
+
+from pqpp_models.targets import TARGETS
 
 SUBJECTS = ("man", "woman", "dog", "cat", "bird", "child", "zebra", "horse")
 ACTIONS = ("riding", "holding", "near", "under", "painting", "chasing")
@@ -16,3 +19,16 @@ def made_up(n: int, seed: int = 0) -> tuple[list[str], np.ndarray]:
     scores = np.clip(hidden[:, None] / 2 + rng.normal(0, 0.05, (n, 9)), 0, 1)
     scores[:, :3] = scores[:, :3] * 3 - 1
     return prompts, scores
+
+
+def write_made_up(folder) -> None:
+    """Write a dataset `data` of two splits, in which a score is missing, and captions."""
+    (folder / "data").mkdir()
+    for seed, split in enumerate(("train", "validation")):
+        prompts, scores = made_up(40, seed=seed)
+        table = pd.DataFrame(scores, columns=list(TARGETS))
+        table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
+        table.loc[3, "mean_rr"] = np.nan  # such a row is skipped
+        table.to_csv(folder / "data" / f"{split}.csv", index=False)
+    captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
+    (folder / "captions.txt").write_text("\n".join(captions))

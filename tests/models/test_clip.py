@@ -136,7 +136,6 @@ def generated(tmp_path):
 
     folder = tmp_path / "generated"
     for name, n, seed in (("train", 64, 0), ("validation", 32, 1)):
-        (folder / "data").mkdir(parents=True, exist_ok=True)
         split(n, seed).to_parquet(folder / "data" / f"{name}.parquet")
     return folder
 

@@ -98,7 +98,6 @@ def test_training_learns(tmp_path, cache):
         return datasets.Dataset.from_dict({**columns, "mean_p10": scores})
 
     for name, n, seed in (("train", 128, 0), ("validation", 64, 1)):
-        (tmp_path / "made" / "data").mkdir(parents=True, exist_ok=True)
         split(n, seed).to_parquet(tmp_path / "made" / "data" / f"{name}.parquet")
     script = import_trainer("correlation_cnn")
     recipe = script.CnnRecipe(

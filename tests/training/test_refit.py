@@ -19,7 +19,6 @@ SCORES = {"validation": {"mean": [0.4, 0.3]}, "coverage_validation": 0.9}
 def folder(tmp_path, monkeypatch):
     """Write a dataset with 40 rows for training and 20 for validation to the working directory."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
     splits = {}
     for seed, (split, n) in enumerate({"train": 40, "validation": 20}.items()):
         prompts, scores = made_up(n, seed)

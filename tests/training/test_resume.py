@@ -65,13 +65,6 @@ def test_resumed_run_equals_uninterrupted_run(recipe, interrupt_at, patience, gr
     assert resumed.steps == full.steps and resumed.epochs == full.epochs
 
 
-def test_resuming_a_finished_run_changes_nothing(recipe):
-    _, first = train(recipe)
-    recipe.resume_from_checkpoint = "last"
-    _, again = train(recipe)
-    assert_same(first, again)
-
-
 def test_ignores_incomplete_checkpoint(recipe, tmp_path):
     _, expected = train(recipe)
     incomplete = Path(recipe.output_dir) / "checkpoint-99"

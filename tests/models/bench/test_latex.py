@@ -5,12 +5,11 @@ import re
 import shutil
 import subprocess
 
-import numpy as np
 import pytest
+from models.bench.test_report import make_results as make_one
 
 from pqpp_files.figures import ResultTable, format_tables
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
-from pqpp_models.bench.split import Split
+from pqpp_models.bench.protocol import read_published
 from pqpp_models.bench.tables import format_latex
 from pqpp_models.targets import TARGETS
 
@@ -22,20 +21,13 @@ PAGE = r"""\documentclass{article}
 """
 
 
-def make_results(names, targets, n=60, fitted=(), split=None):
+def make_results(names, targets, fitted=()):
     """Make results of predictors, the most accurate first."""
-    generator = np.random.default_rng(0)
-    true = {target: list(generator.normal(size=n)) for target in targets}
-    predictions = [
-        Predictions(
-            name,
-            tuple(targets),
-            np.column_stack([true[t] + (k + 1) * generator.normal(size=n) for t in targets]),
-            fitted=np.arange(n) < 5 * (name in fitted),
-        )
+    return [
+        result
         for k, name in enumerate(names)
+        for result in make_one(60, name, targets, k + 1, k, 5 * (name in fitted))[2]
     ]
-    return evaluate_predictions(predictions, true, split or Split(None, "pqpp-v1.0", "validation"))
 
 
 def typeset(text, folder):

@@ -21,11 +21,11 @@ from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ComparedPredictors, Split
 
 
-def make_results(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0):
+def make_results(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, fitted=0):
     generator = np.random.default_rng(100 + seed)
     true = {t: list(np.random.default_rng(k).normal(size=n)) for k, t in enumerate(targets)}
     values = np.column_stack([true[t] + noise * generator.normal(size=n) for t in targets])
-    predictions = Predictions(name, tuple(targets), values)
+    predictions = Predictions(name, tuple(targets), values, fitted=np.arange(n) < fitted)
     results = evaluate_predictions([predictions], true, Split(None, "pqpp-v1.0", "validation"))
     return predictions, true, results
 

@@ -105,10 +105,9 @@ def server(monkeypatch):
         yield state
 
 
-def connect(server, path=None, timeout=20.0, **limits):
-    return Endpoint(
-        server.url, "m", Budget(prices=PRICES, **limits, ledger=Ledger(path)), timeout=timeout
-    )
+def connect(server, path=None, timeout=20.0, batch=False, **limits):
+    budget = Budget(prices=PRICES, **limits, ledger=Ledger(path))
+    return Endpoint(server.url, "m", budget, timeout=timeout, batch=batch)
 
 
 def get_outcome(endpoint, request=QUESTION):
@@ -224,20 +223,15 @@ def test_shared_ledger_shares_budget(server, tmp_path):
     assert len(server.requests) * COST <= 0.55 and len(server.requests) == 11
 
 
-def connect_batch(server, path, **limits):
-    budget = Budget(prices=PRICES, **limits, ledger=Ledger(path))
-    return Endpoint(server.url, "m", budget, batch=True)
-
-
 def test_batch_costs_half_and_is_sent_once(server, tmp_path):
     server.faults = [FINE]
     server.answer = lambda body: say(body["messages"][0]["content"])
-    one = connect_batch(server, tmp_path / "ledger", max_cost=0.2)
+    one = connect(server, tmp_path / "ledger", batch=True, max_cost=0.2)
     questions = [Request(f"{n}", max_tokens=2) for n in range(5)]
     one.prepare([*questions, questions[3]])
     assert [one.ask(question).text for question in questions] == ["yes", "1", "2", "3", "4"]
     assert one.budget.ledger.spent == pytest.approx(COST + 4 * COST / 2)
-    connect_batch(server, tmp_path / "ledger").prepare(questions)
+    connect(server, tmp_path / "ledger", batch=True).prepare(questions)
     with pytest.raises(ServiceError, match="is left"):  # a cent is left
         one.prepare([Request(f"{n} more", max_tokens=9) for n in range(9)])
     assert len(server.requests) == 1 and len(server.batches) == 1
@@ -258,8 +252,8 @@ def test_resumes_batch_after_kill(server, tmp_path, monkeypatch, died):
     with monkeypatch.context() as patch:
         patch.setattr(resource, died, kill)
         with pytest.raises(KeyboardInterrupt):
-            connect_batch(server, tmp_path / "ledger").prepare(QUESTIONS)
-    one = connect_batch(server, tmp_path / "ledger")
+            connect(server, tmp_path / "ledger", batch=True).prepare(QUESTIONS)
+    one = connect(server, tmp_path / "ledger", batch=True)
     one.prepare(QUESTIONS)
     assert [one.ask(question).text for question in QUESTIONS] == ["yes", "no", "no", "no"]
     assert one.budget.ledger.spent == pytest.approx(COST + 3 * COST / 2)
@@ -272,7 +266,7 @@ def test_bounds_batch_listing_and_ids(server, tmp_path, monkeypatch):
     ended = {"id": "batch-0", "status": "completed", "output_file_id": "a" * 100_000}
     server.faults, server.advance_batch = [FINE], lambda name: ended
     with pytest.raises(ServiceError, match="cannot read the replies"):
-        connect_batch(server, tmp_path / "ledger").prepare(QUESTIONS)
+        connect(server, tmp_path / "ledger", batch=True).prepare(QUESTIONS)
 
 
 def test_resends_failed_batch_requests(server, tmp_path):
@@ -284,7 +278,7 @@ def test_resends_failed_batch_requests(server, tmp_path):
         return error(500, "oh")[:2] if body["messages"][0]["content"] == "2" else say("no")
 
     server.answer = answer
-    one = connect_batch(server, tmp_path / "ledger")
+    one = connect(server, tmp_path / "ledger", batch=True)
     with pytest.warns(UserWarning, match="1 of 3 questions .*oh.*"):
         one.prepare(QUESTIONS)
     assert all("max_completion_tokens" in body and "max_tokens" not in body for body in sent)
@@ -306,21 +300,21 @@ def test_uncertain_batch_counts_as_paid(server, tmp_path, monkeypatch, status, p
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     server.faults = [FINE, error(status, "lost")]
     server.answer = lambda body: say("no")
-    one = connect_batch(server, tmp_path / "ledger")
+    one = connect(server, tmp_path / "ledger", batch=True)
     questions = [replace(QUESTION, seed=n) for n in range(4)]
     with pytest.raises(ServiceError, match=f"status {status}"):
         one.prepare(questions)
     assert len(server.batches) == 1 and one.budget.ledger.spent == pytest.approx(COST + paid)
     assert all("organization" not in name.lower() for name in server.header_names)
     if status == 504:
-        connect_batch(server, tmp_path / "ledger").prepare(questions)
+        connect(server, tmp_path / "ledger", batch=True).prepare(questions)
         assert len(server.batches) == 1 and len(server.requests) == 1
 
 
 def test_invalid_batch_reply_is_paid(server, tmp_path):
     server.faults = [FINE]
     server.answer = lambda body: (200, {"choices": 7}) if body["seed"] == 2 else say("no")
-    one = connect_batch(server, tmp_path / "x")
+    one = connect(server, tmp_path / "x", batch=True)
     one.prepare(questions := [replace(QUESTION, seed=n) for n in range(4)])
     assert one.budget.ledger.spent == pytest.approx(COST + 2 * COST / 2 + CAP / 2)
     with pytest.raises(ServiceError, match="no chat completion"):
@@ -331,4 +325,4 @@ def test_limits_size_of_batch_replies(server, tmp_path, monkeypatch):
     server.faults, server.answer = [FINE], lambda body: say("no" * 9999)
     monkeypatch.setattr("pqpp_backbones.chat.batch._LARGEST", 20_000)
     with pytest.raises(ServiceError, match="the reply is too large"):
-        connect_batch(server, tmp_path / "ledger").prepare(QUESTIONS)
+        connect(server, tmp_path / "ledger", batch=True).prepare(QUESTIONS)

@@ -243,8 +243,6 @@ def test_saved_predictor_predicts_the_same_and_has_card(ridge, tmp_path):
 
 
 def test_encoder_option_selects_network(tmp_path):
-    from pqpp_models.predictor import Predictor
-
     prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
     scores = [n / 20 for n in range(20)]
     other = Predictor.from_pretrained("static-train")

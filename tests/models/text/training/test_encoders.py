@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from models.made_up import made_up
+from models.made_up import write_made_up
 from support.tiny_models import ENCODERS, save_encoder, save_text_encoder, train
 
 from pqpp_backbones.encoder.pretrained import get_max_length, get_word_pieces, load_encoder
@@ -28,17 +28,8 @@ PROMPTS = ["a cat", "a man riding a wave on a surfboard", "zebra " * 40]
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """A dataset, captions and the recipe, in the current folder."""
-    import pandas as pd
-
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
-    for seed, split in enumerate(("train", "validation")):
-        prompts, scores = made_up(30, seed=seed)
-        table = pd.DataFrame(scores[:, [2, 8]], columns=["mean_hbpp", "mean_rr"])
-        table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
-        table.to_csv(tmp_path / "data" / f"{split}.csv", index=False)
-    captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(20, seed=5)[0])]
-    (tmp_path / "captions.txt").write_text("\n".join(captions))
+    write_made_up(tmp_path)
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     return tmp_path
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from models.made_up import made_up
+from models.made_up import write_made_up
 from support.alignment_folders import write_studies
 from support.tiny_models import save_text_encoder, train
 
@@ -38,19 +38,9 @@ tuned: {{{TUNED}}}
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """A tiny encoder, a dataset, captions and the studies of `alignment`; in the current folder."""
-    import pandas as pd
-
     monkeypatch.chdir(tmp_path)
     save_text_encoder(tmp_path / "encoder")
-    (tmp_path / "data").mkdir()
-    for seed, split in enumerate(("train", "validation")):
-        prompts, scores = made_up(40, seed=seed)
-        table = pd.DataFrame(scores, columns=list(TARGETS))
-        table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
-        table.loc[3, "mean_rr"] = np.nan  # such a row is skipped
-        table.to_csv(tmp_path / "data" / f"{split}.csv", index=False)
-    captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
-    (tmp_path / "captions.txt").write_text("\n".join(captions))
+    write_made_up(tmp_path)
     write_studies(tmp_path / "studies")
     return tmp_path
 
