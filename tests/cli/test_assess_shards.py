@@ -45,7 +45,7 @@ def test_shards_write_tables_of_verdicts(study, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--output", "out", "--gallery", "g.html"], "--gallery cannot be used with shards"),
+        (["--output", "out", "--gallery", "g.html"], "--gallery does not apply with shards"),
         (["--output", "out", "--column", "caption"], "no column 'caption'"),
     ],
 )
