@@ -330,17 +330,14 @@ class ShardOptions(Group):
         shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
         job, settings, folder = make_job()
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
-        summary = cut.run_shards(
-            job,
-            shards,
-            folder,
-            settings,
-            share,
-            self.workers,
-            sys.stderr.isatty(),
-            engine=self.engine or "local",
-            ray=cut.RayOptions(cpus, self.num_gpus or 0.0),
-        )
+        resources = cut.RayOptions(cpus, self.num_gpus or 0.0)
+        options: Any = {"engine": self.engine or "local", "ray": resources}
+        options |= {"workers": self.workers, "progress": sys.stderr.isatty()}
+        try:
+            summary = cut.run_shards(job, shards, folder, settings, share, **options)
+        except KeyboardInterrupt:
+            print_notes("finished shards are kept; run the same command again to continue")
+            raise
         text = f"wrote {summary.shards} of {len(shards)} shards ({summary.rows} rows) to {output}"
         text += f", {summary.skipped} already existed" if summary.skipped else ""
         text += f"; rows with an error (column `error`): {summary.errors}" if summary.errors else ""
