@@ -325,14 +325,14 @@ class AnnotateServe(StudyFile, Command):
     examples:
       pqpp annotate serve study.yaml
       pqpp annotate serve study.yaml --port 8080
-      pqpp annotate serve study.yaml --url https://study.example.org/colours
+      pqpp annotate serve study.yaml --address https://study.example.org/colours
       pqpp annotate serve study.yaml --host 0.0.0.0 --certificate chain.pem --key key.pem
 
     By default, only this machine can connect. For a public study, use a reverse proxy with TLS; the
     documentation has configurations for Caddy and nginx.
 
-    --url is the public address, such as https://study.example.org/colours. New links begin with it,
-    and its path must match the proxy's.
+    --address is the public address, such as https://study.example.org/colours. New links begin with
+    it, and its path must match the proxy's.
 
     Attributes:
         allow_http: Allow sign-in over a network without TLS; others on the network can then read
@@ -341,7 +341,7 @@ class AnnotateServe(StudyFile, Command):
 
     host: str = option("127.0.0.1", "address to listen on (default: this machine only)")
     port: int = option(8000, "port to listen on")
-    url: str | None = option(None, "public address, used in all links")
+    address: str | None = option(None, "public address, used in all links", library="url")
     certificate: str | None = option(None, "TLS certificate with its chain (PEM)", path="file")
     key: str | None = option(None, "key of the certificate (PEM)", path="file")
     allow_http: bool = option(False, library="allows_http")
