@@ -195,8 +195,8 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
-            settings = ("kind", "title", "people_per_item", "seed", "set", "address", "image_dir")
-            self.refuse("`add`", *settings)
+            ignored = ("kind", "title", "people_per_item", "seed", "set", "address", "image_dir")
+            self.refuse("`add`", *ignored)
             study = read_study(self.study)
             file, _ = self._prepare_prompts(study.root / expand(study.image_dir or ""))
             print(f"added {add_prompts(study, file)} items to {self.study}")
