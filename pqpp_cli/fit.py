@@ -57,7 +57,8 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     Attributes:
         dataset: Prompts with scores: a table, a folder, a listed name or OWNER/REPOSITORY.
         split: Split of the dataset (default: train).
-        targets: Columns of scores to learn (default: all known targets).
+        targets: Columns of scores to learn (default: all known targets, or the only column of
+            numbers in a table).
         encoder: Static predictor whose network is used, or sentence encoder to add to static-train:
             a name or a folder.
         base: Prediction to start from, such as alignment; helps most with 20 to 200 prompts rated

@@ -16,6 +16,7 @@ from pqpp_cli.main import main
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.forms import BASE_SLOPE
+from pqpp_models.text.ridge.scores import read_score_table
 
 ROWS = [
     {"caption": prompt, "match_rate": rate, "rating": 5 * rate, "note": "x"}
@@ -56,6 +57,8 @@ def test_fit_of_each_table_format_equals_the_function(kind, expected, capsys):
     output = capsys.readouterr().out
     spearman = expected.details["training"]["cross_validation"]["match_rate"]["spearman"]
     assert "Pearson" not in output or f"{spearman:.3f}" in output
+    Path("one.csv").write_text("prompt_id,prompt,rate\n1,a cat,0.5\n")
+    assert [*read_score_table("one.csv").columns] == ["rate"]
 
 
 def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch):
@@ -83,8 +86,7 @@ def test_invalid_fit_input_is_one_line(arguments, message, capsys):
     for name, selected in (("rates.csv", rows), ("few.csv", rows[:5])):
         lines = ["prompt,match_rate,percent_rate,note", *selected]
         Path(name).write_text("\n".join(lines) + "\n", "utf-8")
-    output = () if "--output" in arguments else ("--output", "mine")
-    assert main(["fit", *arguments, *output]) == 2
+    assert main(["fit", *arguments, "--output", "mine"]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
 
