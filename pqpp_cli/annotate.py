@@ -172,6 +172,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     dataset: str | None = option(None, "read prompts and images from a dataset instead of --file")
     file: str | None = option(None, "table of prompts and images", path="file")
     image_dir: str | None = option(None, "folder of images", path="images")
+    column: str = option("prompt", goes_with="dataset")
     image_column: str = option("image", "column with the images", metavar="COLUMN")
     kind: str = option("relevance", f"kind of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "one-line question for annotators")
@@ -194,6 +195,8 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
+            ignored = ("kind", "title", "people_per_item", "seed", "set", "address", "image_dir")
+            self.refuse("`add`", *ignored)
             study = read_study(self.study)
             file, _ = self._prepare_prompts(study.root / expand(study.image_dir or ""))
             print(f"added {add_prompts(study, file)} items to {self.study}")
@@ -226,6 +229,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         """Return the table of prompts and the image folder, after writing those of a dataset."""
         if self.dataset is None:
             return self.file or "", self.image_dir
+        self.refuse("`dataset`", "image_dir")
         from pqpp_annotation.study.sources import write_prompt_table
 
         return str(write_prompt_table(self.load_rows(), folder, self.image_column)), str(folder)
@@ -255,6 +259,9 @@ def parse_settings(texts: dict[str, str]) -> dict[str, Any]:
         except FileError:
             group_settings[last] = value
     return settings
+
+
+_NEW_LINKS = ("count", "role", "label", "days", "shared", "output", "address")
 
 
 class AnnotateInvite(StudyFile, ServerAddress, Command):
@@ -288,17 +295,20 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
             from pqpp_annotation.store.access import get_links, make_links, revoke_link
 
             if self.revoke is not None:
+                self.refuse("`revoke`", "list", *_NEW_LINKS)
                 revoke_link(store, self.revoke)
                 print(f"revoked: link {self.revoke}")
             elif self.list:
+                self.refuse("`list`", *_NEW_LINKS)
                 print(f"{'id':>6}  {'role':9}  {'state':8}  label")
                 for link in get_links(store):
                     state = link.get_state(store.clock())
                     state = "shared" if link.is_shared and state == "open" else state
                     print(f"{link.id:>6}  {link.role:9}  {state:8}  {escape_controls(link.label)}")
             else:
-                count = 1 if self.shared else self.count
-                links = make_links(store, count, self.role, self.label, self.days, self.shared)
+                if self.shared:
+                    self.refuse("`shared`", "count")
+                links = make_links(store, self.count, self.role, self.label, self.days, self.shared)
                 urls = [self.make_link(store, token) for token, _ in links]
                 if self.output is None:
                     return print("\n".join(urls))
@@ -315,14 +325,14 @@ class AnnotateServe(StudyFile, Command):
     examples:
       pqpp annotate serve study.yaml
       pqpp annotate serve study.yaml --port 8080
-      pqpp annotate serve study.yaml --url https://study.example.org/colours
+      pqpp annotate serve study.yaml --address https://study.example.org/colours
       pqpp annotate serve study.yaml --host 0.0.0.0 --certificate chain.pem --key key.pem
 
     By default, only this machine can connect. For a public study, use a reverse proxy with TLS; the
     documentation has configurations for Caddy and nginx.
 
-    --url is the public address, such as https://study.example.org/colours. New links begin with it,
-    and its path must match the proxy's.
+    --address is the public address, such as https://study.example.org/colours. New links begin with
+    it, and its path must match the proxy's.
 
     Attributes:
         allow_http: Allow sign-in over a network without TLS; others on the network can then read
@@ -331,7 +341,7 @@ class AnnotateServe(StudyFile, Command):
 
     host: str = option("127.0.0.1", "address to listen on (default: this machine only)")
     port: int = option(8000, "port to listen on")
-    url: str | None = option(None, "public address, used in all links")
+    address: str | None = option(None, "public address, used in all links", library="url")
     certificate: str | None = option(None, "TLS certificate with its chain (PEM)", path="file")
     key: str | None = option(None, "key of the certificate (PEM)", path="file")
     allow_http: bool = option(False, library="allows_http")

@@ -115,7 +115,8 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             raise PqppError("`gallery` needs the images; set `image_dir` to their folder")
         if self.evidence and (self.file or self.dataset):
             raise PqppError("`evidence` already contains the prompts; remove `file` and `dataset`")
-        self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
+        if self.in_shards:
+            self.refuse("shards", "dataset", "evidence", "people", "gallery", "replace")
         _ = self.answers
 
     def run(self) -> None:

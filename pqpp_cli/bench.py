@@ -60,8 +60,6 @@ class BenchGimbrr(DataDir, ReportOptions, Command):
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
-_REQUIRED = {"eval_results": "main", "metrics": "automatic-metrics", "metric": "automatic-metrics"}
-"""The table that an option requires."""
 
 
 class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
@@ -144,21 +142,18 @@ class BenchPredictors(ComparisonOptions):
     table: str = option("main", choices=_TABLES)
     published: bool = option(True, "omit published results")
     baseline: str | None = None
-    metrics: str | None = option(None, path="file")
-    metric: dict[str, str] = option({}, metavar="COLUMN=TARGET")
+    metrics: str | None = option(None, path="file", goes_with="table=automatic-metrics")
+    metric: dict[str, str] = option({}, metavar="COLUMN=TARGET", goes_with="metrics")
     report: str | None = option(
         None, "also write an HTML page with charts", path="output file", endings=PAGES
     )
-    eval_results: str | None = option(None, path="output")
+    eval_results: str | None = option(None, path="output", goes_with="table=main")
     listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
     spaces: bool = option(True, "omit the t-SNE plots of embeddings from the report")
 
     def __post_init__(self) -> None:
-        """Refuse options of other tables, and require those of this table."""
+        """Require the options of this table."""
         super().__post_init__()
-        for name, table in _REQUIRED.items():
-            if getattr(self, name) and self.table != table:
-                raise PqppError(f"`{name}` applies only with `table` {table}; remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
             raise PqppError("`table` automatic-metrics needs a file of metrics; add `metrics` FILE")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):

@@ -120,6 +120,16 @@ class Group(Options):
             choices = ", ".join(f"`{name}`" for name in names)
             raise PqppError(f"give exactly one of {choices}; got {' and '.join(present) or 'none'}")
 
+    def refuse(self, what: str, *names: str) -> None:
+        """Refuse options that would be ignored because of something else.
+
+        Raises:
+            PqppError: One of the options does not have its default.
+        """
+        for field in get_fields(self):
+            if field.name in names and getattr(self, field.name) not in (field.default, {}):
+                raise PqppError(f"`{field.name}` does not apply with {what}; remove `{field.name}`")
+
     def get_output_type(self, name: str) -> str:
         """Return the type of the file that an option writes, as in `refuse_other_file_type`."""
         field = next(f for f in get_fields(self) if f.name == name)

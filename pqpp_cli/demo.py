@@ -9,7 +9,6 @@ from typing import Any
 from pqpp_cli.command import Command
 from pqpp_cli.groups import OnePredictor
 from pqpp_cli.output import get_output_width
-from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
 _PROMPTS = (
@@ -66,12 +65,6 @@ class Demo(WebPageOptions, Command):
 
     output: str | None = option(None, "folder of the report (default: pqpp-demo)", path="output")
 
-    def __post_init__(self) -> None:
-        """Refuse an output folder together with the web page."""
-        super().__post_init__()
-        if self.serve and self.output is not None:
-            raise PqppError("give `output` or `serve`, not both")
-
     def run(self) -> None:
         """Run the demo and write its report, or serve the page."""
         from pqpp_cli.answers import format_predictions
@@ -81,6 +74,7 @@ class Demo(WebPageOptions, Command):
         from pqpp_models.predict import predict_columns
 
         if self.serve:
+            self.refuse("`serve`", "output")
             from pqpp_models.demo import serve_demo
 
             port = 7860 if self.port is None else self.port

@@ -57,7 +57,8 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     Attributes:
         dataset: Prompts with scores: a table, a folder, a listed name or OWNER/REPOSITORY.
         split: Split of the dataset (default: train).
-        targets: Columns of scores to learn (default: all known targets).
+        targets: Columns of scores to learn (default: all known targets, or the only column of
+            numbers in a table).
         encoder: Static predictor whose network is used, or sentence encoder to add to static-train:
             a name or a folder.
         base: Prediction to start from, such as alignment; helps most with 20 to 200 prompts rated
@@ -71,7 +72,6 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     folds: int = option(5, "folds of the cross-validation")
     encoder: str = option("static-train", path="name")
     base: str | None = option(None, metavar="TARGET")
-    chat_url: str | None = option(None, goes_with="chat_model")
     chat_model: str | None = None
     output: str = option(NEEDED, "folder of the predictor", path="output", also=("output_dir",))
     overwrite: bool = option(False, "overwrite an existing predictor")
@@ -84,6 +84,8 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         from pqpp_models.text.ridge.fitting import fit
         from pqpp_models.text.ridge.scores import read_score_table
 
+        if self.chat_model:
+            self.refuse("`chat_model`", "folds", "encoder", "base")
         check_checkpoint_folder(self.output, "llm" if self.chat_model else "ridge")
         check_no_result(Path(self.output), self)
         source = self.subset, self.split, self.data_dir, self.column

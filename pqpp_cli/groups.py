@@ -270,14 +270,8 @@ class ShardOptions(Group):
     shard: str | None = option(None, metavar="I/N")
     workers: int | None = option(None, "parallel processes (default: 1; on Ray, as many as fit)")
     engine: str | None = option(None, choices=("local", "ray"))
-    num_cpus: float | None = option(None, ge=0)
-    num_gpus: float | None = option(None, ge=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("num_cpus", "num_gpus"):
-            if getattr(self, name) is not None and self.engine != "ray":
-                raise PqppError(f"`{name}` applies only with `engine` ray; remove `{name}`")
+    num_cpus: float | None = option(None, ge=0, goes_with="engine=ray")
+    num_gpus: float | None = option(None, ge=0, goes_with="engine=ray")
 
     @property
     def in_shards(self) -> bool:
@@ -300,12 +294,6 @@ class ShardOptions(Group):
 
         role = "output" if option == "output" else role  # a folder
         return role if is_local(str(getattr(self, option))) else None
-
-    def refuse_with_shards(self, *names: str) -> None:
-        """Refuse these options if the job runs in shards."""
-        for name in names:
-            if self.in_shards and getattr(self, name):
-                raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
 
     def run_in_shards(
         self,
@@ -342,17 +330,14 @@ class ShardOptions(Group):
         shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
         job, settings, folder = make_job()
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
-        summary = cut.run_shards(
-            job,
-            shards,
-            folder,
-            settings,
-            share,
-            self.workers,
-            sys.stderr.isatty(),
-            engine=self.engine or "local",
-            ray=cut.RayOptions(cpus, self.num_gpus or 0.0),
-        )
+        resources = cut.RayOptions(cpus, self.num_gpus or 0.0)
+        options: Any = {"engine": self.engine or "local", "ray": resources}
+        options |= {"workers": self.workers, "progress": sys.stderr.isatty()}
+        try:
+            summary = cut.run_shards(job, shards, folder, settings, share, **options)
+        except KeyboardInterrupt:
+            print_notes("finished shards are kept; run the same command again to continue")
+            raise
         text = f"wrote {summary.shards} of {len(shards)} shards ({summary.rows} rows) to {output}"
         text += f", {summary.skipped} already existed" if summary.skipped else ""
         text += f"; rows with an error (column `error`): {summary.errors}" if summary.errors else ""

@@ -105,8 +105,8 @@ class ModelsPush(PushOptions, Command):
     predictor: str | None = option(None, path="name", word=True)
     repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
     space: str | None = option(None, metavar="OWNER/NAME")
-    benchmark: str | None = option(None, metavar="OWNER/DATASET")
-    anyway: bool = False
+    benchmark: str | None = option(None, metavar="OWNER/DATASET", goes_with="repository")
+    anyway: bool = option(False, goes_with="repository")
 
     def run(self) -> None:
         """Push the predictor, its page or both, and print what was done."""

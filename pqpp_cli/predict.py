@@ -95,7 +95,7 @@ class Predict(
         """Refuse several sources of prompts, and options that shards do not support."""
         super().__post_init__()
         if self.in_shards:
-            return self.refuse_with_shards("prompts", "dataset", "explain", "format")
+            return self.refuse("shards", "prompts", "dataset", "explain", "format")
         sources = [f"`{name}`" for name in ("prompts", "file", "dataset") if getattr(self, name)]
         if len(sources) > 1:
             raise PqppError(f"give only one of {' and '.join(sources)}")

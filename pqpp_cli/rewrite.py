@@ -95,8 +95,6 @@ class Rewrite(
         """Require exactly one source each of prompts and of candidates, and the models' names."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
-        if self.chat_url and not self.chat_model:
-            raise PqppError("`chat_url` needs the name of a model; add `chat_model`")
         self.require_one_of("candidates", "chat_model")
         if self.study and not self.model_name:
             raise PqppError("`study` needs the name of the image model; add `model_name`")

@@ -89,9 +89,11 @@ class SearchAdd(IndexOptions, SourceOptions, Command):
 
         index = Index(self.index)
         if Path(self.source).is_dir():
+            self.refuse("a folder of images", "ids")
             encoder = ImageTextEncoder.from_index(index, self.model)
             embedded = embed_folder(self.source, encoder, self.batch_size)
         else:
+            self.refuse("a file of embeddings", "model")
             embedded = load_embeddings(self.source, self.ids)
         print_index(index.extend(*embedded, self.output))
 
@@ -113,12 +115,12 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         check_no_result(Path(self.output), self)
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
-            if self.model or self.revision or self.ids:
-                raise PqppError(f"{self.source} sets `model`, `revision` and `ids`; remove them")
+            self.refuse("output of `pqpp search embed`", "model", "revision", "ids")
             vectors, ids, model, revision, n_missing = embed.read_embedding_shards(self.source)
             if n_missing:
                 print(f"pqpp: {n_missing} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
+            self.refuse("a folder of images", "ids")
             if not self.model:
                 raise PqppError("`model` is missing; set it to a model such as CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
@@ -267,7 +269,7 @@ class SearchRetrieve(
 
         retriever = retrieve.Retriever(**self.get_arguments(retrieve.Retriever))
         if self.in_shards:
-            self.refuse_with_shards("queries")
+            self.refuse("shards", "queries")
             job = (retriever, retriever.settings, self.output)
             return self.run_in_shards(self.file, self.output, lambda: job, retrieve.QUERY_IDS)
         _ = retriever.loaded_index  # refused before the queries are read

@@ -29,6 +29,10 @@ class Train(Command):
     (--config). For several GPUs or machines, use `accelerate launch -m pqpp_training.train_bert`
     instead of `pqpp train bert`. Install the extra `models` first.
 
+    --config also accepts the name of an included recipe: minilm and bert, clip_generation and
+    clip_retrieval, correlation_cnn_generation and correlation_cnn_retrieval, static, text_ensemble,
+    rahf and rahf_scenes.
+
     examples:
       pqpp train bert --help
       pqpp train bert --config minilm --output runs/minilm

@@ -23,7 +23,7 @@ _LISTS = {"state.json": "_data_files", "dataset_dict.json": "splits"}
 
 
 def load_benchmark(
-    name: str = "pqpp", subset: str | None = None, split: str | None = None, **options: Any
+    name: str | Path = "pqpp", subset: str | None = None, split: str | None = None, **options: Any
 ) -> datasets.DatasetDict | datasets.Dataset:
     """Load a benchmark, with its prompts and scores.
 
@@ -47,7 +47,7 @@ def load_benchmark(
     """
     import datasets
 
-    if not str(name).strip():
+    if not (name := str(name)).strip():
         raise BenchmarkError("the name of the dataset is empty; choose a benchmark or folder")
     if name in BENCHMARKS:
         register()  # in case start-up files are switched off

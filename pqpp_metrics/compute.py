@@ -88,8 +88,7 @@ def compute_files(
         if is_own_measure(name) or find_ir_measure(name):
             run, qrels = files["predictions"], files["references"]
             result, note = compute_runs(name, [run], qrels, options, reading)
-            scores = result["values"][name]
-            return summarise_items(name, scores, ids=result["query_ids"]), note
+            return summarise_items(name, result["values"][name], ids=result["query_ids"]), note
     metric = load_metric(name)
     inputs = _read_inputs(name, metric, files, options, reading)
     try:
@@ -112,7 +111,7 @@ def _read_inputs(
 
     names = metric.get_input_names()
     faults = [f"`{name}` is not an input" for name in files if name not in names]
-    faults += [f"`{name}` is missing" for name in names if name not in files]
+    faults += [f"`{name}` is missing" for name in metric.forms[-1] if name not in files]
     if faults:
         positional = ("predictions", "references")
         arguments = [f"`{n}` FILE" if n in positional else f"`input` {n}=FILE" for n in names]
@@ -123,7 +122,7 @@ def _read_inputs(
     if trec and are_pairs:
         trec.append("-")
     tables: dict[Any, Any] = {}
-    sources = {name: load_source(name, files[name], how, trec, tables) for name in names}
+    sources = {n: load_source(n, files[n], how, trec, tables) for n in names if n in files}
     if trec or metric.forms is RANKINGS:
         from pqpp_metrics.runs import has_row_per_document
 
@@ -134,8 +133,8 @@ def _read_inputs(
         raise MetricInputError(f"{label}: the TREC file {trec[0]} {rule}")
     columns, cells = {}, {}
     for name, source in sources.items():
-        is_text = metric.forms[0][name].kind == "text"
-        columns[name], cells[name] = _find_column(name, source, how.ids, is_text)
+        kind = metric.forms[0][name].kind
+        columns[name], cells[name] = _find_column(name, source, how.ids, kind)
     has_lists = any(isinstance(column[0], list) for column in cells.values() if column)
     if metric.takes_groups and not has_lists:
         drop = how.nan == "drop"  # columns that are one entry each are not paired by row
@@ -191,7 +190,7 @@ def _join_rows(
 
 
 def _find_invalid_cell(inputs: MetricInputs) -> str:
-    """Describe an empty or non-numeric cell that may explain an error; empty if there is none."""
+    """Describe an empty cell that may explain an error; empty if there is none."""
     if inputs.locate is None:
         return ""
     blank = {name: list(map(has_missing, cells)) for name, cells in inputs.columns.items()}
@@ -201,11 +200,6 @@ def _find_invalid_cell(inputs: MetricInputs) -> str:
             note = f" (one of {number:,} such rows)" if number > 1 else ""
             where = inputs.locate(name, cells.index(True))
             return f"{where}: {name} is empty or NaN{note}; to skip such rows, set `nan` to drop"
-    for name, cells in inputs.columns.items():
-        texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
-        if any(texts) and not all(texts):
-            row = texts.index(True)
-            return f"{inputs.locate(name, row)}: {name} is {cells[row]!r:.60}, not a number"
     return ""
 
 
@@ -221,22 +215,14 @@ def has_missing(cell: object) -> bool:
     return cell is None or (isinstance(cell, float) and cell != cell)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _find_column(
-    name: str, source: Source, ids: Sequence[str], is_text: bool
+    name: str, source: Source, ids: Sequence[str], kind: str
 ) -> tuple[list[str], list]:
     """Return the columns of an input, and for each row its value, or its list of values.
 
     Args:
-        is_text: Whether the input is text, such as a year read from an image; the cells of a single
-            column are then not converted.
+        kind: As in `Entry`. The cells of a single column of text, such as a year read from an
+            image, are unchanged.
     """
     path, requested, table = source
     if requested is not None:
@@ -252,16 +238,21 @@ def _find_column(
             fault = f"{path}: no column {name!r} (columns: {', '.join(table.columns)[:200]})"
             raise MetricInputError(f"{fault}; choose columns with {path}:COLUMN[,COLUMN]")
     if len(columns) > 1 or columns[0] != (requested or columns[0]):
-        cells = zip(*(_read_values(table, column) for column in columns), strict=True)
+        cells = zip(*(_read_values(table, column, kind) for column in columns), strict=True)
         return columns, list(map(list, cells))
-    if is_text or name in _IDS or columns[0] in _IDS:
+    if kind == "text":
+        return columns, table[columns[0]]
+    if name in _IDS or columns[0] in _IDS:
         return columns, [None if cell == "" else cell for cell in table[columns[0]]]
-    return columns, _read_values(table, columns[0])
+    return columns, _read_values(table, columns[0], kind)
 
 
-def _read_values(table: Table, column: str) -> list:
-    """Return the values of a column, with a CSV file's numbers and truth values converted."""
+def _read_values(table: Table, column: str, kind: str = "label") -> list:
+    """Return the values of a column, with a CSV file's numbers and truth values converted.
+
+    If `kind` is "number", texts like +1 and 007 are numbers too, and others are refused.
+    """
     values = table.values(column)
     if table.is_text and set(values) - {None} <= _TRUTH.keys():
         return [_TRUTH.get(value) for value in values]
-    return values
+    return table.numbers(column) if kind == "number" and str in map(type, values) else values

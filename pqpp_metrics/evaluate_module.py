@@ -8,7 +8,7 @@ import evaluate
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, labels_from_json, labels_to_json, to_plain
-from pqpp_metrics.functional._containers import to_numpy, unwrap
+from pqpp_metrics.functional._containers import to_numpy
 from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import read_card_section
 
@@ -55,13 +55,10 @@ class EvaluateMetric(Metric, evaluate.Metric):
     def add_batch(self, *, predictions: Any = None, references: Any = None, **others: Any) -> None:
         """Add a batch of items; as `evaluate.Metric.add_batch`."""
         batch = {"predictions": predictions, "references": references, **others}
-        names = self.get_input_names()
         self.check_options([name for name in batch if batch[name] is not None])
         columns = {}
-        for name in names:
-            if batch.get(name) is None:
-                raise MetricInputError(f"`{name}` is missing; give {' and '.join(names)}")
-            column = to_plain(to_numpy(unwrap(name, batch[name])))
+        for name, values in self.select_inputs(batch, self.forms[0]).items():
+            column = to_plain(to_numpy(values))
             is_label = self.forms[0][name].kind == "label"
             columns[name] = labels_to_json(column) if is_label else column
         super().add_batch(**columns)

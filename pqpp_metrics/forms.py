@@ -31,6 +31,7 @@ _NUMBER, _TEXT = Entry("number"), Entry("text")
 _NUMBERS, _TABLE, _LABEL = Entry("number", 1), Entry("number", 2), Entry("label")
 
 # Each is a tuple of alternatives, of which evaluate uses the first that fits: text before numbers.
+# The last one has the required inputs; evaluate's batches need those of the first.
 PAIRS = ({"predictions": _NUMBER, "references": _NUMBER},)
 RANKINGS = ({"predictions": _NUMBERS, "references": _NUMBERS},)
 MAPS = ({"predictions": _TABLE, "references": _TABLE},)
@@ -50,6 +51,7 @@ OVERLAPS = ({"overlap_depths": _TABLE, "outside_depths": _TABLE, "confidences": 
 SUB_SCORES = ({"scores": _NUMBERS},)
 LABELS_BY_PROMPT = ({"labels": _NUMBERS, "prompt_ids": _LABEL},)
 MATCHES = tuple({"matches": _NUMBER, "groups": Entry("label", depth)} for depth in (1, 0))
+MATCHES += ({"matches": _NUMBER},)
 MARKED_KEYWORDS = (*TEXT_PAIRS, *RANKINGS)
 RATINGS = ({"ratings": Entry("label", 1)},)
 CATEGORIES = ({"predictions": _LABEL, "references": _LABEL},)

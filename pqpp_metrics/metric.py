@@ -12,7 +12,7 @@ from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, to_plain
 from pqpp_metrics.functional._containers import Values, mean_without_nan, unwrap
-from pqpp_metrics.functional._inputs import check_lengths
+from pqpp_metrics.functional._inputs import check_lengths, not_allowed_error
 from pqpp_metrics.functional._rankings.inputs import get_parameters
 
 
@@ -68,19 +68,30 @@ class Metric:
             MetricInputError: the metric cannot use an input; one line names it.
         """
         cls.check_options([*inputs, *(options or ())])
-        columns = {}
-        for name in cls.get_input_names():
-            if inputs.get(name) is None:
-                names = " and ".join(cls.get_input_names())
-                raise MetricInputError(f"`{name}` is missing; give {names}")
-            columns[name] = unwrap(name, inputs[name])
-            if not len(columns[name]):
+        columns = cls.select_inputs(inputs, cls.forms[-1])
+        for name, column in columns.items():
+            if not len(column):
                 raise MetricInputError(f"`{name}` must not be empty; add at least one value")
+            if cls.each and cls.forms[0][name].depth and not hasattr(column[0], "__len__"):
+                raise MetricInputError(f"`{name}` must be a list of lists, one per {cls.each}")
         check_lengths("inputs of the same length", **columns)
         try:
             return cls.compute_checked(list(columns.values()), options or {})
         except MetricInputError as error:
             raise MetricInputError(cls.rename_inputs(str(error))) from None
+
+    @classmethod
+    def select_inputs(cls, values: Mapping[str, Any], required: Iterable[str]) -> dict[str, Any]:
+        """Return the inputs that are given; raise an error if a required one is missing."""
+        names = cls.get_input_names()
+        inputs = {n: unwrap(n, values[n]) for n in names if values.get(n) is not None}
+        for name in required:
+            if name not in inputs:
+                raise MetricInputError(f"`{name}` is missing; give {' and '.join(required)}")
+        for name, column in inputs.items():
+            if not hasattr(column, "__len__") or getattr(column, "ndim", 1) == 0:
+                raise not_allowed_error(name, column, "must be a list")
+        return inputs
 
     @classmethod
     def check_options(cls, names: Iterable[str]) -> None:

@@ -634,13 +634,15 @@ def compute_runs(
 
 
 def _name_runs(runs: Sequence[str]) -> dict[str, str]:
-    """Return files by run name: as given, else the name of the file."""
+    """Return files by run name: as given, else that of the file, or the column in a shared file."""
     files: dict[str, str] = {}
+    paths = [split_path_and_columns(text)[0] for text in runs]
     for text in runs:
         name, equals, file = text.partition("=")
         if not equals or Path(text).exists():
-            name, file = Path(text).name.removesuffix(".gz"), text
-            name = name.rpartition(".")[0] or name
+            file, (path, column) = text, split_path_and_columns(text)
+            name = Path(path.removesuffix(".gz")).stem
+            name = column if column and paths.count(path) > 1 else name
         if name in files:
             raise MetricInputError(f"two runs are called {name!r}; rename one: `run` NAME={file}")
         files[name] = file

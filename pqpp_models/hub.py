@@ -56,7 +56,7 @@ def push_to_hub(
             folder = require_model_folder(predictor)
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
-            problem = f"in cross-validation, {loaded.title} was not clearly better than chance on "
+            problem = "in cross-validation, the predictor was not clearly better than chance on "
             problem += ", ".join(loaded.targets)
             raise PredictorError(f"{problem}; fit it to more prompts, or set `anyway`")
         files = list_endpoint_files(loaded) | dict(extra_files or {})

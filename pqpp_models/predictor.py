@@ -366,9 +366,8 @@ class Predictor(ABC):
         needed = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
-                "%s was not clearly better than chance on %s in cross-validation; do not rely on "
-                "its values",
-                self.title,
+                "the predictor was not clearly better than chance on %s in cross-validation; do "
+                "not rely on its values",
                 ", ".join(unlearned),
             )
         # BLAS uses one thread for the small products of a few rows, so these need no limit.

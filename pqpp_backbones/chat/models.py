@@ -207,7 +207,7 @@ class ChatOptions(Options):
             stopped, the same command with the same ledger continues.
     """
 
-    chat_url: str | None = option(None, metavar="URL")
+    chat_url: str | None = option(None, metavar="URL", goes_with="chat_model")
     chat_model: str | None = option(None, metavar="NAME")
     max_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="chat_model")
     max_cost: float | None = option(None, metavar="SUM", gt=0, goes_with="chat_model")

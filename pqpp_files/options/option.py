@@ -17,7 +17,6 @@ from pqpp_files.paths import check_output_folder, expand
 
 _SHORT_REPR = reprlib.Repr()
 _SHORT_REPR.maxstring = _SHORT_REPR.maxother = 80
-_MAX_INTEGER = 2**63 - 1  # the largest seed that torch accepts
 NEEDED: Any = type("NEEDED", (), {"__repr__": lambda self: "NEEDED"})()
 """The default of a required option."""
 
@@ -80,7 +79,7 @@ def option(
         several: Whether all words after the flag are items.
         rest: Whether the option accepts all remaining words, including flags.
         known: Names for tab completion, a function that returns them, or "module:NAME" of either.
-        goes_with: Another option, without which this one is refused.
+        goes_with: Another option, or NAME=VALUE, without which this one is refused.
         library: The name of the option in the library, which messages replace with the flag.
     """
     settings = {"help": help_text, **locals()}
@@ -155,9 +154,12 @@ class Options:
                 raise PqppError(f"`{field.name}` is required: {field.metadata['help']}")
             for item in value if isinstance(value, (list, tuple)) else [value]:
                 _check_value(field, item)
-            other = field.metadata.get("goes_with")
-            if other and value not in (field.default, {}) and not getattr(self, other):
-                raise PqppError(f"`{field.name}` applies only with `{other}`; add `{other}`")
+            other, _, needed = field.metadata.get("goes_with", "").partition("=")
+            if other and value not in (field.default, {}):
+                actual = getattr(self, other)
+                if not actual or needed not in ("", actual):
+                    text = f"`{other}` {needed}".rstrip()
+                    raise PqppError(f"`{field.name}` applies only with {text}; add {text}")
         self.check_paths()
 
     def check_paths(self) -> None:
@@ -192,9 +194,8 @@ class Options:
 def _expand_user(path: Any) -> Any:
     if isinstance(path, (list, tuple)):
         return type(path)(map(_expand_user, path))
-    if not isinstance(path, str) or not path.startswith("~"):
-        return path  # unchanged: a Path would lose `./`
-    return str(expand(path))
+    # Other paths are unchanged, since a Path would lose `./`.
+    return str(expand(path)) if isinstance(path, str) and path.startswith("~") else path
 
 
 get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
@@ -242,7 +243,8 @@ def _check_value(field: dataclasses.Field, value: Any) -> None:
         raise PqppError(f"`{field.name}` is {quote(value)}; {did_you_mean(str(value), choices)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
-    limit = _MAX_INTEGER if isinstance(value, int) else sys.float_info.max
+    # torch accepts no larger seed.
+    limit = 2**63 - 1 if isinstance(value, int) else sys.float_info.max
     if not abs(value) <= limit:  # nor is NaN
         finite = "a 64-bit integer" if isinstance(value, int) else "a finite number"
         raise PqppError(f"`{field.name}` is {quote(value)}; it must be {finite}")

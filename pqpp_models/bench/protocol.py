@@ -79,7 +79,7 @@ class Result:
             table.
         stands_for: The predictor that this one replaces, since that one was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
-        oriented: How the sign of the predictions was chosen: `as declared` by the predictor, or
+        oriented: How the sign of the predictions was chosen: `as the predictor declares`, or
             `by the sign on train` or `by the sign on these rows` of a significant correlation.
             `, negated` is appended if the predictions were negated.
         baseline_difference: Kendall's tau-b with that sign minus the baseline's.
@@ -406,7 +406,7 @@ def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> 
         return sign, "by the sign on train"
     measure = get_measure(row.target)
     if measure and higher_is != "unknown":
-        return (1.0 if higher_is == measure.higher_is else -1.0), "as declared"
+        return (1.0 if higher_is == measure.higher_is else -1.0), "as the predictor declares"
     return row.sign, "by the sign on these rows"
 
 

@@ -180,9 +180,10 @@ def test_signs_are_aligned_before_comparison():
     ]
     rows = evaluate_predictions(predictions, references := {"mean_rr": list(true)}, SPLIT)
     signs = {("train", "mean_rr"): -1.0, ("harder", "mean_rr"): -1.0}
+    declared = "as the predictor declares"
     results = compare_with_baseline(rows, predictions, references, "easier", known_signs=signs)
-    negated = ["by the sign on train"] * 2 + ["by the sign on these rows", "as declared"]
-    orientations = ["as declared", *(f"{way}, negated" for way in negated)]
+    negated = ["by the sign on train"] * 2 + ["by the sign on these rows", declared]
+    orientations = [declared, *(f"{way}, negated" for way in negated)]
     assert [row.oriented for row in results] == orientations
     tau = [abs(stats.kendalltau(p.values[:, 0], true).statistic) for p in predictions]
     expected = [value - tau[0] for value in (*tau[1:4], -tau[4])]

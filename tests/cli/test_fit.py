@@ -16,6 +16,7 @@ from pqpp_cli.main import main
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.forms import BASE_SLOPE
+from pqpp_models.text.ridge.scores import read_score_table
 
 ROWS = [
     {"caption": prompt, "match_rate": rate, "rating": 5 * rate, "note": "x"}
@@ -56,6 +57,8 @@ def test_fit_of_each_table_format_equals_the_function(kind, expected, capsys):
     output = capsys.readouterr().out
     spearman = expected.details["training"]["cross_validation"]["match_rate"]["spearman"]
     assert f"{spearman:.3f}" in output
+    Path("one.csv").write_text("prompt_id,prompt,rate\n1,a cat,0.5\n")
+    assert [*read_score_table("one.csv").columns] == ["rate"]
 
 
 def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch):

@@ -70,7 +70,11 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
         ([*fit, "--folds", "x"], "--folds is 'x'; it must be a whole number"),
         ([*fit, "--output", ""], "--output is empty"),
         ([*fit, "--chat-url", "http://a"], "--chat-url applies only with --chat-model"),
+        ([*fit, "--chat-model", "m"], "--folds does not apply with --chat-model"),
         ([*generate, "--output", "c", "--set", "d=1"], "--set applies only with --model"),
+        (["bench", "--table", "by-source", "--eval-results", "."], "only with --table main"),
+        (["models", "push", "--benchmark", "a/b"], "--benchmark applies only with OWNER/REPO"),
+        (["search", "build", ".", "--ids", "fit.yaml", "--output", "c"], "--ids does not apply"),
     ):
         assert main(words) == 2
         assert message in capsys.readouterr().err

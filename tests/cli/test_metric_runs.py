@@ -103,6 +103,9 @@ def test_comparison_of_two_runs(compute, folder):
     assert [(row["run"], row["query_id"]) for row in rows][2:4] == [("first", "q3"), ("b", "q1")]
     table = compute("rr,ndcg@2", *files)
     assert "p by Holm" in table and "other_run" in table
+    (folder / "t.csv").write_text("query_id,doc_id,rel,x,y\nq,a,1,1,2\nq,b,0,2,1\n")
+    files = ("--run", "t.csv:x", "--run", "t.csv:y", "--qrels", "t.csv", "--format", "json")
+    assert list(json.loads(compute("rr", *files))["runs"]) == ["x", "y"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -53,16 +54,18 @@ def test_output_does_not_depend_on_threads_and_workers(prompts, tmp_path):
         assert read_outputs(output) == read_outputs(tmp_path / "11")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_invalid_shard_options_are_one_line(prompts, capsys):
+    file = str(prompts)
+    for words, message in (
         (["a cat", "--workers", "2", "--output", "out"], "remove "),
-        (["--file", "PROMPTS", "--shard", "0/3", "--output", "PROMPTS"], "is a file"),
-    ],
-)
-def test_invalid_shard_options_are_one_line(words, message, prompts, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    words = [str(prompts) if word == "PROMPTS" else word for word in words]
-    assert main(["predict", *words]) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
+        (["--file", file, "--shard", "0/3", "--output", file], "is a file"),
+    ):
+        assert main(["predict", *words]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+
+
+def test_an_interrupted_job_says_how_to_continue(prompts, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("pqpp_files.shards.run_shards", Mock(side_effect=KeyboardInterrupt))
+    assert main(make_command(prompts, tmp_path / "out")) == 130
+    assert "run the same command again" in capsys.readouterr().err

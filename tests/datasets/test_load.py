@@ -72,7 +72,7 @@ def test_rejects_images_outside_the_folder(tmp_path, cache, monkeypatch, path):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *(("", {}), (" ", {}), ("nobody/nothing", {})),
+        *(("", {}), (" ", {}), ("nobody/nothing", {}), (Path("nowhere"), {})),
         *(("mine", {"subset": "a/b/c"}), ("mine", {"split": "none"})),
     ],
 )

@@ -177,6 +177,9 @@ def test_reads_lists_of_votes(tmp_path):
     path.write_text('[{"prompt": "A", "model": "m", "image": "i", "label": [5, "", 1]}]')
     with pytest.raises(BenchmarkError, match=r"v\.json, record 1: 'label' is empty"):
         build(path, scale="likert5")
+    only_blank = write(tmp_path / "v.csv", "A,m,i,", header="prompt,model,image,label")
+    with pytest.raises(BenchmarkError, match=r"v\.csv, row 2: 'label' is empty"):
+        build(only_blank)
     built = build(path, scale="likert5", blank="drop")
     assert to_dict(built, "m_rating") == {"A": 3.0}
     assert "annotators: the positions 1, 2, 3 in the lists of label are" in built.notes[1]

@@ -145,7 +145,7 @@ def test_bad_calls_are_typed_errors(name):
     first = next(iter(case.inputs))
     calls = [case.inputs | {"no_such_option": 1}, {}, {key: [] for key in case.inputs}]
     if len(case.inputs) > 1:
-        calls += [case.inputs | {first: None}, case.inputs | {first: case.inputs[first][:-1]}]
+        calls += [case.inputs | {first: value} for value in (None, case.inputs[first][:-1], 1.0)]
     for call in calls:
         with pytest.raises(MetricInputError):
             metric.compute(**call)

@@ -190,7 +190,8 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     else:
         texts = table.rows["label"].cat.remove_unused_categories().cat.categories
         labels = [text for text in texts if fold_label(text) not in {"", *missing}]
-        scale = _guess_scale(table, labels)
+        # `parse_labels` refuses a table without labels.
+        scale = _guess_scale(table, labels) if labels else SCALES["pqpp"]
         sample = ", ".join(sorted({label.strip() for label in labels})[:8])
         note = f"labels: inferred {scale.name}, the only scale with {sample}; `scale` overrides it"
     if options.has_scores:  # scores can be any number in the range

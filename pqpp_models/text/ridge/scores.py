@@ -51,7 +51,8 @@ def read_score_table(
 
     Args:
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
-        targets: The columns of scores; default: all targets of the dataset.
+        targets: The columns of scores; default: all targets of the dataset, or the only numeric
+            column of a table.
         split: The split; default: `train`, or the only split.
 
     Raises:
@@ -64,9 +65,10 @@ def read_score_table(
         refuse_split_options(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
         table = read_table(dataset, remedy="set `column` to the prompt column")
         prompts = table.texts(column)
-        names = [name for name in table.columns if name != column]
-        if not targets:  # only the numeric ones are proposed
+        names = [name for name in table.columns if name not in (column, ID)]
+        if not targets:  # only the numeric ones are proposed, and a single one is chosen
             names = [n for n in names if {*map(type, table.values(n))} <= {int, float, NoneType}]
+            targets = names if len(names) == 1 else None
         names = _choose_columns(dataset, targets, names)
         columns = {name: table.numbers(name) for name in names}
         return ScoredPrompts(prompts, table.columns.get(ID), columns, path.name)
