@@ -18,6 +18,7 @@ from pqpp_metrics.functional.agreement import cohen_kappa
 from pqpp_metrics.functional.correlation import kendall_qpp
 from pqpp_metrics.functional.match_rate import match_rate
 from pqpp_metrics.functional.prediction_powered import judgments_needed, prediction_powered_mean
+from pqpp_metrics.tables import as_text
 
 _ANSWER_COLUMNS = ("matched", "label", "verdict")
 
@@ -33,8 +34,8 @@ class HumanAnswers(dict[tuple[str, ...], bool]):
             >>> HumanAnswers({("7", "sdxl"): True}).find(row)
             True
         """
-        by_prompt = (str(row["prompt_id"]), str(row["generator"]))
-        return self.get((str(row["image"]),), self.get(by_prompt))
+        by_prompt = (as_text(row["prompt_id"]), as_text(row["generator"]))
+        return self.get((as_text(row["image"]),), self.get(by_prompt))
 
 
 def read_human_answers(path: str | Path) -> HumanAnswers:
@@ -46,7 +47,7 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
     left out.
 
     Raises:
-        FeedbackError: An answer has another value, or no image has a majority answer.
+        FeedbackError: An answer has another value or no image, or no image has a majority answer.
         FileError: The table cannot be read or lacks these columns.
 
     Example:
@@ -68,7 +69,10 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
             continue
         if answer not in ANSWERS:
             raise FeedbackError(f"{table.locate(row)}: expected true or false; got {cell!r:.40}")
-        votes.setdefault(tuple(map(str, key)), []).append(ANSWERS[answer])
+        names = tuple(map(as_text, key))
+        if not names[0]:
+            raise FeedbackError(f"{table.locate(row)}: no {columns[0]}; fill in the cell")
+        votes.setdefault(names, []).append(ANSWERS[answer])
     means = {key: sum(values) / len(values) for key, values in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:

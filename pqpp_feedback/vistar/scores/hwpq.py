@@ -309,8 +309,10 @@ class HwpqScore(VistarScore):
         prompts = dict.fromkeys(picture.prompt for picture in pictures if not picture.problem)
         get_path = self._questionnaires.get_path
         new_prompts = [prompt for prompt in prompts if not get_path(prompt).is_file()]
-        self._check_budget(pictures, new_prompts)
         writer, chat = self._questionnaires.writer, self._answers.chat
+        writing_costs = writer.get_max_costs(map(_build_request, new_prompts))
+        requests = self._estimate_requests(pictures, _TYPICAL_QUESTIONS)
+        chat.budget.check_calls(itertools.chain(writing_costs, chat.get_max_costs(requests)))
         if writer.batch:
             writer.prepare(map(_build_request, new_prompts))
             for prompt in new_prompts:
@@ -318,13 +320,6 @@ class HwpqScore(VistarScore):
                     self._questionnaires.get_questionnaire(prompt)
         if chat.batch:
             chat.prepare(self._estimate_requests(pictures, []))
-
-    def _check_budget(self, pictures: Sequence[Picture], new_prompts: Sequence[str]) -> None:
-        """Raise an error if a run would exceed the budget."""
-        writer, chat = self._questionnaires.writer, self._answers.chat
-        writing_costs = writer.get_max_costs(map(_build_request, new_prompts))
-        requests = self._estimate_requests(pictures, _TYPICAL_QUESTIONS)
-        chat.budget.check_calls(itertools.chain(writing_costs, chat.get_max_costs(requests)))
 
     def _estimate_requests(
         self, pictures: Sequence[Picture], default_questions: list[str]
