@@ -71,8 +71,8 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(self, targets: Any = None) -> tuple[dict, dict, dict]:
-        return {}, {} if targets is None else {"targets": targets}, {}
+    def _sanitize_parameters(self, targets: Any = None, num_workers: Any = None) -> tuple:
+        return {}, {} if targets is None else {"targets": targets}, {}  # there is nothing to load
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row unchanged, since the predictor prepares it."""
