@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.owner.downloads import list_annotators
-from pqpp_annotation.owner.ledger import make_votes_table, read_records
-from pqpp_annotation.owner.overview import StudyMonitor
+from pqpp_annotation.owner.ledger import list_people, make_votes_table, read_records
 from pqpp_annotation.protocol.admission import filter_people, to_build_options
 from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.people import get_verdicts
@@ -59,10 +58,13 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         >>> store.close()
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
-    with store.begin_read() as db:
+    with store.begin_read() as db:  # one, so that all files show the same moment
         votes, decided = list(iterate_votes(db)), get_verdicts(db)
-        table, judged = make_votes_table(db, read_records(db))
-    standings = filter_people(table, to_build_options(study), decided)
+        records, people = read_records(db), _count_people(db)
+        answers, survey = list(_read_answers(db)), list(_read_survey(db))
+        table, judged = make_votes_table(db, records)
+        standings = filter_people(table, to_build_options(study), decided)
+        annotators = list_annotators(list_people(db, records, standings, judged))
     counted_ids = set(judged.index[standings.counted])
     counted = [vote for vote in votes if vote.id in counted_ids]
     with atomic_folder(output, check=_refuse_other_files) as folder:
@@ -71,11 +73,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             (folder / COUNTED_FOLDER).mkdir()
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export_tables(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
-        with store.begin_read() as db:
-            records = {"answers": _read_answers(db), "survey": _read_survey(db)}
-            records["annotators"] = list_annotators(StudyMonitor(store))
-            rows |= _write_tables(folder, records, format)
-            counts = _count_people(db)
+        tables = {"answers": answers, "survey": survey, "annotators": annotators}
+        rows |= _write_tables(folder, tables, format)
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         command = _get_build_command(study, output, rows, bool(decided))
         facts = {
@@ -86,7 +85,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "votes": len(votes),
             "votes_that_count": len(counted),
             "last_vote": max((vote.created for vote in votes), default=None),
-            "people": counts | {"admitted": admitted},
+            "people": people | {"admitted": admitted},
             "files": rows,
             "build": command,
         }

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pqpp_annotation.owner.cases import list_events
-from pqpp_annotation.owner.ledger import PaymentRow
+from pqpp_annotation.owner.ledger import PaymentRow, PersonRow
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.completion import CODE
 from pqpp_annotation.study.study import Study
@@ -17,17 +17,18 @@ _PERSON_FIELDS = (
 _PAY_FIELDS = ("for_items", "for_hours", "earned", "paid", "owed")
 
 
-def list_annotators(monitor: StudyMonitor) -> Rows:
+def list_annotators(people: Iterable[PersonRow]) -> Rows:
     """Yield each annotator's state, work, agreement and time.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
         >>> folder, study, store = make_example_study(answered=True)
-        >>> [(row["annotator"], row["items"]) for row in list_annotators(StudyMonitor(store))]
+        >>> people = StudyMonitor(store).get_overview().people
+        >>> [(row["annotator"], row["items"]) for row in list_annotators(people)]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
     """
-    for row in monitor.get_overview().people:
+    for row in people:
         cells = {name: getattr(row, name) for name in _PERSON_FIELDS}
         yield {"annotator": row.name, **cells, "active_hours": round(row.hours, 3)}
 
@@ -80,7 +81,7 @@ PAYMENT_FILES = {"prolific": list_prolific_bonuses, "hand": list_payments}
 
 DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Iterable[dict[str, Any]]]] = {
     "record": lambda monitor: list_events(monitor.store),
-    "annotators": list_annotators,
+    "annotators": lambda monitor: list_annotators(monitor.get_overview().people),
     "payment": lambda monitor: list_payments(monitor.study, monitor.get_overview().dues),
 }
 """For each file name, the function that lists the rows of the file."""
