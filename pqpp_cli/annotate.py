@@ -354,7 +354,8 @@ class AnnotateServe(StudyFile, Command):
         serve(**self.get_arguments(serve))
 
 
-_COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state", "votes", "reason")
+_COUNTS = ("done", "skipped", "left", "active_minutes")
+_COLUMNS = ("name", "role", *_COUNTS, "state", "votes", "reason", "flag")
 
 
 class AnnotateStatus(StudyFile, ResultOptions, Command):
@@ -404,5 +405,5 @@ def _make_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
         state = "stopped"
     values = (person.name, person.role, progress.done, progress.skipped, progress.left_for_me)
     minutes = round(row.hours * 60, 1) if row else 0.0
-    votes, reason = (STATE_WORDS[row.state], row.reason or row.flag) if row else ("", "")
-    return dict(zip(_COLUMNS, (*values, minutes, state, votes, reason), strict=True))
+    judged = (STATE_WORDS[row.state], row.reason, row.flag) if row else ("", "", "")
+    return dict(zip(_COLUMNS, (*values, minutes, state, *judged), strict=True))

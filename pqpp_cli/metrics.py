@@ -185,8 +185,7 @@ def _list_values(result: Mapping[str, Any]) -> dict[str, Any]:
 def _drop_lists(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the results that are not lists; a note names the others."""
     values = _list_values(result)
-    lists = [name for name, cell in values.items() if isinstance(cell, list)]
-    if lists:
+    if lists := [name for name, cell in values.items() if isinstance(cell, list)]:
         print_notes(f"not in CSV: {', '.join(lists)}; --format json shows them")
     return {name: cell for name, cell in values.items() if name not in lists}
 

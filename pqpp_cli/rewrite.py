@@ -109,7 +109,7 @@ class Rewrite(
         inputs, prompts = self.read_prompts(style not in ("csv", "tsv"))
         ids = [str(id_) for id_ in inputs.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
-            value = Counter(ids).most_common(1)[0][0]
+            value = Counter(ids).most_common(1)[0][0] or "(blank)"
             raise PqppError(f"{self.file}: duplicate prompt_id {value}; give `study` unique ids")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)

@@ -28,7 +28,7 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.run import assess_rows
 from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.assessors import KNOWN_SCORES, SCORES, ScoreOptions
-from pqpp_feedback.errors import check_prompt_count
+from pqpp_feedback.errors import FeedbackError, check_prompt_count
 from pqpp_feedback.pickled import PICKLED, find_pickle, load_weights, read_pickle
 
 
@@ -161,6 +161,8 @@ def score_images(
         ModelError: A model is not available.
     """
     names = [scores] if isinstance(scores, str) else list(scores)
+    if not names or not set(names) <= set(SCORES):
+        raise FeedbackError(f"`scores` must be some of {', '.join(SCORES)}; got {names}")
     check_prompt_count(images, prompts)
     assessors = ScoreOptions(with_=names, **options).load()
     pairs = enumerate(zip(images, prompts, strict=True))
@@ -172,10 +174,8 @@ def score_images(
         if row["score"] is None:
             warnings.warn(f"{row['image']} has no {row['routine']}: {row['reason']}", stacklevel=2)
     values = {name: [row["score"] for row in rows[n :: len(names)]] for n, name in enumerate(names)}
-    means = {}
-    for name, column in values.items():
-        known = [value for value in column if value is not None]
-        means[name] = float(np.mean(known)) if known else math.nan
+    known = {n: [value for value in values[n] if value is not None] for n in values}
+    means = {n: float(np.mean(known[n])) if known[n] else math.nan for n in known}
     return {**means, "scores": values}
 
 

@@ -3,6 +3,7 @@
 Rows of several files are joined by their ids, or by position if there are none.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,13 +233,16 @@ def describe_dropped(rows: int) -> str:
 
 
 def as_text(cell: object) -> str:
-    """Return an id as text, with 7.0 as 7; empty if it, or a part of it, is missing."""
+    """Return an id as text, empty if it, or a part of it, is missing.
+
+    7.0 becomes 7, because pandas writes ids so if one of them is missing.
+    """
     if isinstance(cell, tuple):
         parts = list(map(as_text, cell))
         return _SEPARATOR.join(parts) if all(parts) else ""
     if cell is None or cell != cell:
         return ""
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+    return re.sub(r"^(\d+)\.0$", r"\1", str(cell))
 
 
 def _match_rows(

@@ -60,20 +60,19 @@ class PromptPerformancePredictionPipeline(Pipeline):
             targets: Names of targets; default: those of `pipeline(...)`, or all of the predictor.
             batch_size: Rows per forward pass.
         """
-        _, options, _ = self._sanitize_parameters(targets, **kwargs)
         predictor = self.predictor
         if batch_size is not None and isinstance(predictor, TorchPredictor):
             predictor = copy(predictor)
             predictor.batch_size = batch_size
         single = isinstance(inputs, (str, Mapping))
-        options = self._forward_params | options
+        options = self._forward_params | self._sanitize_parameters(targets, **kwargs)[1]
         rows = predictor.predict_records([inputs] if single else inputs, **options)
         return rows[0] if single else rows
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(self, targets: Any = None) -> tuple[dict, dict, dict]:
-        return {}, {} if targets is None else {"targets": targets}, {}
+    def _sanitize_parameters(self, targets: Any = None, num_workers: Any = None) -> tuple:
+        return {}, {} if targets is None else {"targets": targets}, {}  # there is nothing to load
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row unchanged, since the predictor prepares it."""

@@ -247,12 +247,13 @@ class Budget:
         if self.max_calls is not None:
             remaining = self.max_calls - len(self.ledger.lines)
             if calls > remaining:
-                raise ServiceError(f"calls needed: {calls}, left: {remaining}; raise `max_calls`")
+                fault = f"calls needed: {calls}, left: {remaining}"
+                raise ServiceError(f"{fault}; raise `max_calls` (or PQPP_MAX_CALLS, if you set it)")
         if self.max_cost is not None:
             money = self.max_cost - self.ledger.spent
             if cost > money + 1e-12:
                 fault = f"the calls may cost {cost:.4g}, but {money:.4g} is left"
-                raise ServiceError(f"{fault}; raise `max_cost`")
+                raise ServiceError(f"{fault}; raise `max_cost` (or PQPP_MAX_COST, if you set it)")
 
 
 def _count_tokens(request: Request) -> float:

@@ -18,6 +18,7 @@ from pqpp_metrics.functional.agreement import cohen_kappa
 from pqpp_metrics.functional.correlation import kendall_qpp
 from pqpp_metrics.functional.match_rate import match_rate
 from pqpp_metrics.functional.prediction_powered import judgments_needed, prediction_powered_mean
+from pqpp_metrics.tables import as_text
 
 _ANSWER_COLUMNS = ("matched", "label", "verdict")
 
@@ -33,8 +34,8 @@ class HumanAnswers(dict[tuple[str, ...], bool]):
             >>> HumanAnswers({("7", "sdxl"): True}).find(row)
             True
         """
-        by_prompt = (str(row["prompt_id"]), str(row["generator"]))
-        return self.get((str(row["image"]),), self.get(by_prompt))
+        by_prompt = (as_text(row["prompt_id"]), as_text(row["generator"]))
+        return self.get((as_text(row["image"]),), self.get(by_prompt))
 
 
 def read_human_answers(path: str | Path) -> HumanAnswers:
@@ -46,7 +47,7 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
     left out.
 
     Raises:
-        FeedbackError: An answer has another value, or no image has a majority answer.
+        FeedbackError: An answer has another value or no image, or no image has a majority answer.
         FileError: The table cannot be read or lacks these columns.
 
     Example:
@@ -68,7 +69,10 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
             continue
         if answer not in ANSWERS:
             raise FeedbackError(f"{table.locate(row)}: expected true or false; got {cell!r:.40}")
-        votes.setdefault(tuple(map(str, key)), []).append(ANSWERS[answer])
+        names = tuple(map(as_text, key))
+        if not names[0]:
+            raise FeedbackError(f"{table.locate(row)}: no {columns[0]}; fill in the cell")
+        votes.setdefault(names, []).append(ANSWERS[answer])
     means = {key: sum(values) / len(values) for key, values in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
@@ -168,12 +172,11 @@ def compare_rankings(
     columns, names = pd.Series(models, dtype=object).factorize()
     rows, prompt_ids = pd.Series(prompts, dtype=object).factorize()
     shape = (len(prompt_ids), len(names))
-    sums, counts = np.zeros((2, *shape)), np.zeros(shape)
+    sums, counts = np.zeros((*shape, 2)), np.zeros((*shape, 1))
     np.add.at(counts, (rows, columns), 1)
-    for source, values in enumerate((people, verdicts)):
-        np.add.at(sums[source], (rows, columns), np.asarray(values, dtype=float))
-    rates = np.stack([resample_means(values, counts, resamples, seed) for values in sums])
-    means = sums.sum(axis=1) / counts.sum(axis=0)
+    np.add.at(sums, (rows, columns), np.array([people, verdicts], dtype=float).T)
+    rates = np.moveaxis(resample_means(sums, counts, resamples, seed), 2, 0)
+    means = (sums.sum(axis=0) / counts.sum(axis=0)).T
     orders = np.argsort(-rates, axis=2, kind="stable")
     by_people, by_automation = (
         dict(sorted(zip(names, side.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0])))
@@ -194,12 +197,12 @@ def resample_means(
     """Return bootstrap means of models, resampling prompts with all their images.
 
     Args:
-        sums: Sum of the values of each prompt's images by model, (prompts, models).
-        counts: Number of each prompt's images by model, same shape.
+        sums: Sum of the values of each prompt's images by model, (prompts, models, ...).
+        counts: Number of each prompt's images by model, a shape that broadcasts to that of `sums`.
         seed: The seed; the same seed draws the same prompts.
 
     Returns:
-        Means of shape (resamples, models); NaN if a sample has no image of a model.
+        Means of shape (resamples, models, ...); NaN if a sample has no image of a model.
 
     Example:
         >>> resample_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
@@ -210,7 +213,7 @@ def resample_means(
         size = min(500, resamples - start)
         weights = random.multinomial(prompts, np.full(prompts, 1 / prompts), size).astype(float)
         with np.errstate(invalid="ignore"):
-            chunks.append((weights @ sums) / (weights @ counts))
+            chunks.append(np.tensordot(weights, sums, 1) / np.tensordot(weights, counts, 1))
     return np.concatenate(chunks)
 
 

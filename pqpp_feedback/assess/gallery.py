@@ -207,11 +207,9 @@ def _summarise_routines(
     lines = []
     for routine, pairs in verdicts.items():
         line = f"{routine}: {len(pairs)} rows"
-        known = [verdict for verdict, _ in pairs if verdict is not None]
-        if known:
+        if known := [verdict for verdict, _ in pairs if verdict is not None]:
             line += f", {sum(known)} of {len(known)} verdicts are a match"
-        answered = [pair for pair in pairs if None not in pair]
-        if answered:
+        if answered := [pair for pair in pairs if None not in pair]:
             line += f"; {describe_agreement(compute_agreement(*zip(*answered, strict=True)))}"
         lines.append(line)
     return lines

@@ -11,6 +11,7 @@ from pqpp_files.foreign.images import ENDINGS, open_image
 from pqpp_files.paths import expand, join_inside, walk_files
 from pqpp_files.read_table import read_table
 from pqpp_files.shards import ShardStore, is_local
+from pqpp_metrics.tables import as_text
 
 Row = Mapping[str, Any]
 METADATA = ("metadata.jsonl", "metadata.csv")
@@ -91,7 +92,9 @@ def find_pictures(
     paths = {path.relative_to(root).as_posix(): path for path in list_images(root)}
     prompt_rows: dict[str, Row] = {}
     for row in prompts or ():
-        prompt_id = str(row["prompt_id"])
+        prompt_id = as_text(row["prompt_id"])
+        if not prompt_id:
+            raise FeedbackError(f"{row['prompt']!r:.60} has a blank prompt_id; fill in the cell")
         if prompt_rows.setdefault(prompt_id, row) is not row:
             raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; use each id once")
     pictures = [_make_picture(paths[n], n, listed.get(n), prompt_rows) for n in sorted(paths)]
@@ -198,7 +201,7 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         paths = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
     except FileNotFoundError:
         return []
-    prompt_rows = {prompt_id: prompt}
+    prompt_rows = {as_text(prompt_id): prompt}
     return [_make_picture(path, f"{prompt_id}/{path.name}", None, prompt_rows) for path in paths]
 
 
@@ -268,7 +271,7 @@ def _make_picture(
     # CSV cannot tell a missing cell from an empty one.
     row = {name: cell for name, cell in (row or {}).items() if cell not in (None, "")}
     folder = image_id.rpartition("/")[0]
-    prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
+    prompt_id = as_text(row.get("prompt_id", folder.rpartition("/")[2]))
     generator = str(row.get("model", "")) or _parse_model(image_id)
     prompt_row = prompts.get(prompt_id, {})
     prompt, problem = _find_prompt(path, row, prompt_row)

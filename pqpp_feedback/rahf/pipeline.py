@@ -38,7 +38,7 @@ class RichHumanFeedbackPipeline(Pipeline):
 
     def __call__(self, inputs: Any, **options: Any) -> Any:
         """Return the feedback on a mapping; a list for lists and datasets, else an iterator."""
-        if isinstance(inputs, dict) or not hasattr(inputs, "__len__"):
+        if isinstance(inputs, dict | str) or not hasattr(inputs, "__len__"):
             return super().__call__(inputs, **options)
         return list(super().__call__((row for row in inputs), **options))
 
@@ -47,7 +47,10 @@ class RichHumanFeedbackPipeline(Pipeline):
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the input with its image opened."""
-        return {"image": open_image(input_["image"]), "prompt": input_["prompt"]}
+        match input_:
+            case {"image": image, "prompt": str(prompt)}:
+                return {"image": open_image(image), "prompt": prompt}
+        raise FeedbackError(f"expected a dict of image and prompt (a text); got {input_!r:.80}")
 
     def _forward(self, input_tensors: dict[str, Any], threshold: float = 0.5) -> dict[str, Any]:
         image, prompt = input_tensors["image"], input_tensors["prompt"]

@@ -300,10 +300,9 @@ def _pivot_scores(
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
     """Return the generators, and (generators, prompts) scores of angles that all of them have."""
     used = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
-    cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in used]
-    frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])
-    frame = frame.astype({"generator": str, "prompt": str, "score": float})
-    means = frame.pivot_table("score", ["generator", "prompt"], "angle")
+    frame = pd.DataFrame(used, columns=["angle", "generator", "prompt_id", "score"])
+    frame = frame.astype({"generator": str, "prompt_id": str, "score": float})
+    means = frame.pivot_table("score", ["generator", "prompt_id"], "angle")
     tables = {angle: means[angle].unstack() for angle in ANGLES if angle in means}
     is_complete = {angle: table.notna().any(axis=1).all() for angle, table in tables.items()}
     generators = means.index.unique("generator").tolist()

@@ -292,8 +292,7 @@ def text_rendering(
 
 
 def _levenshtein(left, right):
-    if len(left) < len(right):
-        left, right = right, left
+    right, left = sorted((left, right), key=len)
     letters = np.array([ord(letter) for letter in right], dtype=np.int64)
     index = np.arange(len(right) + 1)
     row = index.copy()

@@ -23,6 +23,7 @@ from pqpp_files.errors import PqppError, describe
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.read_table import read_table
 from pqpp_hub import is_repository_id
+from pqpp_metrics.tables import as_text
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, read_rows
@@ -292,7 +293,7 @@ def join_by_prompt(
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     # Ids are numbers in some files, and texts in others.
-    keys, wanted = ([None if k is None else str(k) for k in side[key]] for side in (table, rows))
+    keys, wanted = ([as_text(cell) or None for cell in side[key]] for side in (table, rows))
     means = pd.DataFrame(numbers).groupby(pd.Series(keys, dtype=object)).mean()
     means = means.reindex(pd.Index(wanted, dtype=object))
     if means.isna().all(axis=None):

@@ -68,8 +68,7 @@ class ClipPredictorConfig(PredictorConfig):
                 )
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)
-        other = [target for target in self.targets if get_task(target) != self.task]
-        if other:
+        if other := [target for target in self.targets if get_task(target) != self.task]:
             raise ValueError(f"{other[0]!r} is not a target of `task` {self.task!r}; change `task`")
         super().__post_init__(**kwargs)
 

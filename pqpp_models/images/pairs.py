@@ -109,9 +109,10 @@ def read_pairs(
     """Return the (prompt, image) pairs of rows.
 
     A row has `prompt` and lists of images, `<model>_images` (for retrieval in their order of
-    relevance), or `images` if the model is unknown. Labels are optional: for generation,
-    `<model>_hbpp` or another measure is the label of all images of the model (`mean_hbpp` for
-    `images`); for retrieval, `<model>_relevance` is a list of 0 and 1 (`relevance` for `images`).
+    relevance), or `images` if the model is unknown; a single image needs no list. Labels are
+    optional: for generation, `<model>_hbpp` or another measure is the label of all images of the
+    model (`mean_hbpp` for `images`); for retrieval, `<model>_relevance` is a list of 0 and 1
+    (`relevance` for `images`).
 
     Args:
         task: `generation` or `retrieval`.
@@ -141,6 +142,7 @@ def read_pairs(
         n_before = len(pairs)
         for model in (*find_image_models(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []
+            images = images if isinstance(images, list | tuple) else [images]
             images = images[:first_k] if task == "retrieval" else images
             labels = zip(images, get_labels(row, model, len(images)), strict=True)
             pairs += [(image, index, model, at, label) for at, (image, label) in enumerate(labels)]

@@ -84,8 +84,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
             f"{recipe.dataset} has no column <model>_<measure>; choose `targets` from "
             f"{', '.join(table.column_names)[:200]}"
         )
-    missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
-    if missing:
+    if missing := [name for name in ("prompt", *recipe.targets) if name not in table.column_names]:
         names, columns = " or ".join(map(repr, missing)), ", ".join(table.column_names)
         fault = f"{recipe.dataset}, {split}: no column {names} (columns: {columns})"
         raise PqppError(f"{fault}; add it")

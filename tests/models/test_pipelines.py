@@ -33,7 +33,7 @@ def test_pipeline_matches_predictor(text_folder, make_pipeline):
     expected = Predictor.from_pretrained(text_folder).predict(prompts)
     assert [list(one) for one in result] == [["mean_rr", "mean_hbpp"]] * 3
     assert np.allclose([list(one.values()) for one in result], expected, atol=1e-6)
-    assert pipe("a cat") == pytest.approx(result[0])
+    assert pipe("a cat", num_workers=0) == pytest.approx(result[0])
     assert pipe(["a cat"], targets="mean_hbpp", batch_size=1)[0].keys() == {"mean_hbpp"}
     assert pipe.predictor.batch_size == 64  # options apply to one call
     pipe = make_pipeline(text_folder, targets="mean_rr")
@@ -41,6 +41,7 @@ def test_pipeline_matches_predictor(text_folder, make_pipeline):
 
 
 def test_pipeline_accepts_images(make_pipeline, tmp_path):
+    from PIL import Image
     from transformers import AutoProcessor
 
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
@@ -50,6 +51,6 @@ def test_pipeline_accepts_images(make_pipeline, tmp_path):
     model = ClipForPerformancePrediction.from_backbone(backbone)
     predictor = ClipPredictor(model, AutoProcessor.from_pretrained(backbone))
     folder = str(predictor.save_pretrained(tmp_path / "saved"))
-    row = {"prompt": "a cat", "images": [GRAY]}
-    expected = predictor.predict([row])[0, 0]
+    row = {"prompt": "a cat", "images": Image.fromarray(GRAY)}
+    expected = predictor.predict([{**row, "images": [GRAY]}])[0, 0]
     assert make_pipeline(folder)(row) == {"mean_hbpp": pytest.approx(expected)}

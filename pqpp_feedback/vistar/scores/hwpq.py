@@ -124,9 +124,8 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         except ValueError as error:
             problem = " ".join(str(error).split())[:300]
             correction = f"\n\nYour last reply could not be used: {problem}. Reply again."
-    raise FeedbackError(
-        f"{writer.name} wrote no usable questionnaire ({problem}); choose another `writer`"
-    )
+    fault = f"{writer.name} wrote no usable questionnaire ({problem})"
+    raise FeedbackError(f"{fault}; let another model write it")
 
 
 def _build_request(prompt: str, correction: str = "", seed: int = 0) -> Request:
@@ -154,8 +153,8 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
             questions = _normalise(questionnaire[name]["questions"], "question_weight", name)
             levels.append({**questionnaire[name], "questions": questions})
         levels = _normalise(levels, "level_weight", "the four levels")
-    except (TypeError, KeyError) as error:
-        raise BenchmarkError(f"the reply is not in the requested form ({error!r:.60})") from None
+    except (TypeError, KeyError):
+        raise BenchmarkError("the reply is not a JSON object in the requested form") from None
     checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
     validate_questionnaire(checked)
     return checked
@@ -248,10 +247,9 @@ def parse_answers(text: str, number: int) -> list[bool | None]:
         >>> parse_answers('{"q1": true, "q2": "maybe"}', 3), parse_answers("Yes, it does.", 1)
         ([True, None, None], [None])
     """
-    try:
+    reply: Any = None
+    with contextlib.suppress(ValueError):
         reply = parse_json_reply(text)
-    except ValueError:
-        reply = None
     reply = reply if isinstance(reply, dict) else {}
     answers = [reply.get(f"q{index}") for index in range(1, number + 1)]
     return [answer if isinstance(answer, bool) else None for answer in answers]
@@ -309,8 +307,10 @@ class HwpqScore(VistarScore):
         prompts = dict.fromkeys(picture.prompt for picture in pictures if not picture.problem)
         get_path = self._questionnaires.get_path
         new_prompts = [prompt for prompt in prompts if not get_path(prompt).is_file()]
-        self._check_budget(pictures, new_prompts)
         writer, chat = self._questionnaires.writer, self._answers.chat
+        writing_costs = writer.get_max_costs(map(_build_request, new_prompts))
+        requests = self._estimate_requests(pictures, _TYPICAL_QUESTIONS)
+        chat.budget.check_calls(itertools.chain(writing_costs, chat.get_max_costs(requests)))
         if writer.batch:
             writer.prepare(map(_build_request, new_prompts))
             for prompt in new_prompts:
@@ -318,13 +318,6 @@ class HwpqScore(VistarScore):
                     self._questionnaires.get_questionnaire(prompt)
         if chat.batch:
             chat.prepare(self._estimate_requests(pictures, []))
-
-    def _check_budget(self, pictures: Sequence[Picture], new_prompts: Sequence[str]) -> None:
-        """Raise an error if a run would exceed the budget."""
-        writer, chat = self._questionnaires.writer, self._answers.chat
-        writing_costs = writer.get_max_costs(map(_build_request, new_prompts))
-        requests = self._estimate_requests(pictures, _TYPICAL_QUESTIONS)
-        chat.budget.check_calls(itertools.chain(writing_costs, chat.get_max_costs(requests)))
 
     def _estimate_requests(
         self, pictures: Sequence[Picture], default_questions: list[str]
@@ -352,13 +345,13 @@ class HwpqScore(VistarScore):
         return {"questions": questions, **self._answers.collect(image, questions)}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the weighted share of confirmed facts; None if a question has no answer."""
+        """Return the weighted share of confirmed facts; None if a question has no majority."""
         questions = evidence["questions"]
         votes = [vote for side in SIDES for question in evidence[side] for vote in question]
         unreadable = f"{votes.count(None)} of {len(votes)} answers unreadable"
         sides = [[_get_majority(question) for question in evidence[side]] for side in SIDES]
         if unanswered := sum(side.count(None) for side in sides):
-            return Verdict(None, None, f"{unanswered} questions without an answer; {unreadable}")
+            return Verdict(None, None, f"{unanswered} questions without a majority; {unreadable}")
         levels = [LEVELS.index(level) + 1 for level in questions["level"]]
         weights = dict(zip(levels, questions["level_weight"], strict=True))
         level_weights = np.array([weights[n] for n in (1, 2, 3, 4)], dtype=float)
@@ -375,6 +368,6 @@ class HwpqScore(VistarScore):
 
 
 def _get_majority(votes: list[bool | None]) -> bool | None:
-    """Return whether most readable votes are yes; None if no vote is readable."""
-    readable = [vote for vote in votes if vote is not None]
-    return 2 * sum(readable) > len(readable) if readable else None
+    """Return whether most readable votes are yes; None if as many are no."""
+    yes, no = votes.count(True), votes.count(False)
+    return None if yes == no else yes > no

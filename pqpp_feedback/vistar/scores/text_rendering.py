@@ -130,7 +130,7 @@ def normalise_text(text: str) -> str:
     text = text.casefold() if params["fold_case"] else text
     if params["punctuation_as_blank"]:
         # Apostrophes are removed: OCR often drops them, and "don't" is one word.
-        text = re.sub(r"[^\w\s]|_", " ", re.sub("['’]", "", text))
+        text = re.sub(r"[^\w\s]|_", " ", re.sub("['’ʻʼ]", "", text))
     return " ".join(text.split())
 
 
@@ -138,10 +138,11 @@ def find_unknown_script(text: str, script: str) -> str:
     """Return the script of the first letters that a reader of `script` cannot read, or "".
 
     Example:
-        >>> find_unknown_script("Café 東京", "usual"), find_unknown_script("Кафе", "usual")
-        ('', 'cyrillic')
+        >>> [find_unknown_script(text, "usual") for text in ("Café 東京", "Hawaiʻi", "Кафе")]
+        ['', '', 'cyrillic']
     """
-    letters = filter(str.isalpha, unicodedata.normalize("NFKC", text))
+    # English texts have these letters too: micro, the ʻokina and a typographer's apostrophe.
+    letters = (c for c in unicodedata.normalize("NFKC", text) if c.isalpha() and c not in "μʻʼ")
     scripts = (re.split(r"\W", unicodedata.name(letter, "").lower())[0] for letter in letters)
     return next((kind for kind in scripts if kind not in SCRIPTS[script][1].split()), "")
 
@@ -224,7 +225,6 @@ def find_wanted_text(picture: Picture) -> str:
         >>> find_wanted_text(Picture(Path("a.png"), "A sign", about={"text": 2024}))
         '2024'
     """
-    requested = get_param(picture, "text")
-    if requested:
+    if requested := get_param(picture, "text"):
         return str(requested) if np.isscalar(requested) else " ".join(requested)
     return " ".join(Prompt.read(picture.prompt).texts)

@@ -102,8 +102,7 @@ def _choose_columns(
         raise PredictorError(f"{dataset}: {problem}, or turn votes into scores with pqpp build")
     if len(set(names)) < len(names):
         raise PredictorError(f"duplicate `targets`: {', '.join(names)}; list each column once")
-    missing = [name for name in names if name not in columns]
-    if missing:
+    if missing := [name for name in names if name not in columns]:
         hint = did_you_mean(missing[0], columns)
         raise PredictorError(f"`targets` {missing[0]}: {dataset} has no such column; {hint}")
     return names

@@ -103,6 +103,8 @@ def test_evaluate_module(tmp_path):
     with pytest.warns(UserWarning, match="image 1 has no clip_score"):
         with_missing = metric.compute(**options)
     assert with_missing["scores"]["clip_score"] == pytest.approx([expected[0], None])
+    with pytest.raises(ValueError, match="`scores`"):
+        metric.compute(images=images, prompts=prompts, scores=[])
 
 
 def test_rejects_unknown_or_incomplete_options(tmp_path, capsys):

@@ -44,6 +44,9 @@ def test_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     assert len(outputs) == 3 and outputs[2]["scores"] == pytest.approx(expected.scores, abs=1e-5)
     stream = pipe(({"image": image, "prompt": prompt} for prompt in PROMPTS[:1]), num_workers=1)
     assert [entry["scores"] for entry in stream] == [output["scores"]]
+    for incomplete in ("a.png", {"image": image}, {"image": image, "prompt": None}):
+        with pytest.raises(FeedbackError):
+            pipe(incomplete)
 
 
 @pytest.mark.slow

@@ -112,9 +112,7 @@ def test_score_and_reasons_by_hand():
     changed["negative"][4] = [True, True, False]  # the second fact of L2: a third of a quarter
     verdict = score_evidence(changed)
     assert verdict.score == pytest.approx(1 - 0.25 / 3) and "L2 fact 1" in verdict.reason
-    changed["negative"][4] = [True, None, False]  # a tie is not a majority
-    verdict = score_evidence(changed)
-    assert verdict.score == pytest.approx(1) and "1 of 72" in verdict.reason
-    changed["negative"][4] = [None] * 3
-    verdict = score_evidence(changed)
-    assert verdict.score is None and "1 questions without" in verdict.reason
+    for undecided in ([True, None, False], [None] * 3):
+        changed["negative"][4] = undecided
+        verdict = score_evidence(changed)
+        assert verdict.score is None and f"{undecided.count(None)} of 72" in verdict.reason

@@ -55,7 +55,7 @@ def test_score_by_hand():
 
 @pytest.mark.parametrize(
     ("text", "script", "unknown"),
-    [("ОТКРЫТО", "usual", "cyrillic"), ("Bar ОТКРЫТО", "cyrillic", "")],
+    [("ОТКРЫТО", "usual", "cyrillic"), ("Bar ОТКРЫТО", "cyrillic", ""), ("µmʻ", "usual", "")],
 )
 def test_unknown_script_has_no_score(tmp_path, text, script, unknown):
     from PIL import Image

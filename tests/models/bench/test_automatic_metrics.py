@@ -46,7 +46,7 @@ def test_named_pairs_override_parsed_targets():
 
 
 def test_join_averages_duplicates_and_prefers_ids():
-    table = {"prompt_id": [2, 1, 2, 1], "prompt": [["w"], *"xyz"], "m": [1, 2, 4, math.nan]}
+    table = {"prompt_id": ["2.0", 1, 2, 1.0], "prompt": [["w"], *"xyz"], "m": [1, 2, 4, math.nan]}
     rows = {"prompt_id": ["1", "2", "3"], "prompt": ["x", "y", "z"]}
     assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
     del table["prompt_id"]

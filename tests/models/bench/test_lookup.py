@@ -65,12 +65,10 @@ def test_rejects_function_without_one_number_per_prompt(answer):
 
 def test_rejects_unusable_tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text("text,score\na cat,1\n")
     (tmp_path / "u.csv").write_text("prompt,score\na cat,high\n")
-    with pytest.raises(PredictorError):
-        TablePredictor("t.csv", "score").predict([{"prompt": "a cat"}])
     with pytest.raises(FileError, match="score"):
         TablePredictor("u.csv", "score")
-    with pytest.raises(PredictorError):
-        (tmp_path / "v.csv").write_text("prompt,score\na cat,1\n")
-        TablePredictor("v.csv", "score").predict([{"prompt": "a dog"}])
+    for name in ("text", "prompt"):  # no column of prompts, or none of these prompts
+        (tmp_path / "t.csv").write_text(f"{name},score\na cat,1\n")
+        with pytest.raises(PredictorError):
+            TablePredictor("t.csv", "score").predict([{"prompt": "a dog"}])
