@@ -9,7 +9,6 @@ pytest.importorskip("PIL.Image")
 
 from support.drawn_texts import draw_text
 
-from pqpp_feedback.assess.assessor import format_evidence
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.run import assess_rows
 from pqpp_feedback.vistar.scores.text_rendering import TextRenderingScore
@@ -21,7 +20,6 @@ def score_drawn_texts(seeds):
         image, text = draw_text(seed)
         picture = Picture(Path("a.png"), "", about={"text": text})
         (evidence,) = score.observe([image], [picture])
-        format_evidence(evidence)
         scores.append(score.score(evidence, picture).score)
     return scores
 
@@ -51,6 +49,7 @@ def test_score_by_hand():
     # grand canyn / grand canyon: 1 - 1/12 of the letters; one of three tokens.
     assert verdict.score == pytest.approx((11 / 12 + 1 / 3) / 2)
     assert 'read "grand canyn"' in verdict.reason and verdict.verdict is None
+    assert score_pieces([], {"text": "!!!"}).score is None  # punctuation is not compared
 
 
 @pytest.mark.parametrize(
