@@ -14,23 +14,16 @@ from pqpp_feedback.assess.run import assess_rows
 from pqpp_feedback.vistar.scores.text_rendering import TextRenderingScore
 
 
-def score_drawn_texts(seeds):
+@pytest.mark.parametrize(
+    "seeds", [range(3), pytest.param(range(1000, 1200), marks=pytest.mark.slow)]
+)
+def test_score_of_drawn_texts(seeds):
     score, scores = TextRenderingScore(), []
     for seed in seeds:
         image, text = draw_text(seed)
         picture = Picture(Path("a.png"), "", about={"text": text})
         (evidence,) = score.observe([image], [picture])
         scores.append(score.score(evidence, picture).score)
-    return scores
-
-
-def test_score_of_drawn_texts():
-    assert sum(score_drawn_texts(range(3))) / 3 >= 0.95
-
-
-@pytest.mark.slow
-def test_score_of_200_drawn_texts():
-    scores = score_drawn_texts(range(1000, 1200))
     assert sum(scores) / len(scores) >= 0.95
 
 
