@@ -79,8 +79,8 @@ def test_flat_object_has_no_direction():
     image, rug = scene.image.copy(), np.zeros(scene.floor.shape, bool)
     rug[rows : rows + 9, columns : columns + 9] = True
     image[rows : rows + 9, columns + 9 : columns + 20] *= 0.3
-    depth = scene.depth + 0.01 * rug  # noise puts it just below the floor
-    found = find_shadows(image, rug[None], depth)
+    # Noise puts the rug just below the floor.
+    found = find_shadows(image, rug[None], scene.depth + 0.01 * rug)
     assert found["pairs"] == [] and "floor" in "".join(found["left_out"])
 
 
