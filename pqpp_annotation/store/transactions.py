@@ -65,12 +65,13 @@ class Transaction(orm.Session):
     def get_item_order(self, person_id: int, purpose: str) -> array:
         """Return the ids of the items with a purpose, in the person's cached random order."""
         key, orders = (self.last_item_id, purpose, person_id), self.store.orders
-        if key not in orders:
+        if (order := orders.get(key)) is None:
             if len(orders) >= _MOST_CACHED_ORDERS:
-                orders.clear()
+                orders.clear()  # other threads may do so at any time
             item_ids = self.run(_ITEM_IDS, purpose=purpose).scalars()
-            orders[key] = array("q", shuffle_ids(item_ids, self.study.seed, purpose, person_id))
-        return orders[key]
+            shuffled = shuffle_ids(item_ids, self.study.seed, purpose, person_id)
+            orders[key] = order = array("q", shuffled)
+        return order
 
     def now(self) -> int:
         """Return the current time of the store's clock, in milliseconds."""

@@ -165,7 +165,8 @@ def show_thanks(visit: Visit) -> Response:
 @pages.post("/survey", dependencies=[Depends(require_form_token)])
 def receive_survey(visit: Visit, answers: Annotated[list[str], Form()]) -> Response:
     """Save a person's answers to the survey."""
-    save_survey(visit.store, visit.get_consenting_person().id, answers)
+    typed = [text.replace("\r\n", "\n") for text in answers]  # browsers send line breaks so
+    save_survey(visit.store, visit.get_consenting_person().id, typed)
     return visit.redirect("/thanks")
 
 
@@ -193,10 +194,8 @@ class TaskPage:
         """Return the data for the script of the kind of task, without models and purposes."""
         item, study, names = self._item, self._visit.study, self._names
         images = [
-            {
-                **{"id": names[i.id], "url": self._get_url(i.id)},
-                **{"width": i.width, "height": i.height, "tall": i.tall},
-            }
+            {"id": names[i.id], "url": self._get_url(i.id)}
+            | {"width": i.width, "height": i.height, "tall": i.tall}
             for i in item.images
         ]
         return {

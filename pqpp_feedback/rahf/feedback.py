@@ -182,12 +182,10 @@ class FeedbackModel:
             for row, prompt in enumerate(batch_prompts):
                 words = split_into_words(prompt)
                 missing = [float("nan")] * (len(words) - len(probabilities[row]))
-                scores_by_name = dict(zip(SCORES, scores[row].tolist(), strict=True))
+                rated = [*probabilities[row], *missing]
+                by_name = dict(zip(SCORES, scores[row].tolist(), strict=True))
                 maps = dict(zip(HEATMAPS, heatmaps[row], strict=True))
-                probabilities_by_word = [*probabilities[row], *missing]
-                feedback.append(
-                    Feedback(prompt, scores_by_name, maps, words, probabilities_by_word, threshold)
-                )
+                feedback.append(Feedback(prompt, by_name, maps, words, rated, threshold))
         return feedback
 
 

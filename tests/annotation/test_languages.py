@@ -77,10 +77,10 @@ def get_page(tmp_path):
 
 
 def test_pages_use_the_browser_language(get_page):
-    consent, payment = "Ask us anything.", {"per_item": 0.5}
+    consent, payment = "Ask us anything.", {"per_item": 0.5, "per_hour": 1_234_567.5}
     page = get_page("/join/TOKEN", consent=consent, payment=payment, items_per_person=1)
     assert '<html lang="de" dir="ltr">' in page and "Zustimmen und starten" in page
-    assert "0.5 EUR je Prompt" in page and "1 Prompt<" in page
+    assert "0.5 EUR je Prompt, 1234567.5 EUR" in page and "1 Prompt<" in page
     assert consent in page  # the study's own texts are not translated
     assert "dieser Link ist unbekannt" in get_page("/join/wrong").replace("Dieser", "dieser")
     assert '"error":"diese Studie' not in get_page("/api/session", "en")

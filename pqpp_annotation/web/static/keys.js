@@ -55,7 +55,8 @@ export class Keys {
     if (event.defaultPrevented || event.isComposing || event.repeat) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (isTyping(event.target) || document.querySelector("dialog[open], .menu[open]")) return;
-    const shortcut = this.#find(event.key) ?? this.#find(getPrintedKey(event.code));
+    const isLatin = /^[a-z]$/i.test(event.key); // on other layouts, it is not the printed letter
+    const shortcut = this.#find(event.key) ?? (isLatin ? undefined : this.#find(getPrintedKey(event.code)));
     if (!shortcut || (!this.areOn && isSingle(event.key) && event.key !== " ")) return;
     if (event.key !== "Enter" && event.key !== " ") event.preventDefault();
     shortcut.run(event);

@@ -77,6 +77,7 @@ function showProgress() {
     ? gettext("Practice {number} of {total}", {number: done + 1, total})
     : gettext("{done} of {total}", {done, total});
   document.body.classList.toggle("training", isTraining);
+  find("skip-button").hidden = isTraining; // practice items cannot be skipped
 }
 
 const say = text => {
@@ -182,6 +183,7 @@ const done = asMove(async () => {
 });
 
 const skip = asMove(async () => {
+  if (current.task.is_training) return;
   if (item.isCounted !== "skipped") queue.add("/api/skip", {assignment: current.task.assignment});
   countItem("skipped");
   say(gettext("Skipped"));

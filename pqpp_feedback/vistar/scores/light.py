@@ -218,12 +218,14 @@ def _match_shadow(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] 
         return "a shadow leaves the picture"
     # Find the tip of the shadow, and the point of the object that casts it.
     shadow_xyz, object_xyz = ground[shadow], ground[masks[touching[0]]]
+    height = np.quantile(object_xyz[:, 1], _EXTREME)
+    if height <= 0:
+        return "an object with a shadow does not rise above the floor"
     horizontal = np.array([1.0, 0.0, 1.0])
     base = object_xyz.mean(0) * horizontal
     direction = (shadow_xyz * horizontal).mean(0) - base
     direction = direction / max(np.linalg.norm(direction), 1e-12)
     across = np.array([direction[2], 0.0, -direction[0]])
-    height = np.quantile(object_xyz[:, 1], _EXTREME)
     top_points = object_xyz[object_xyz[:, 1] > 0.9 * height] - base
     top = base + np.quantile(top_points @ direction, _EXTREME) * direction
     top += np.median(top_points @ across) * across

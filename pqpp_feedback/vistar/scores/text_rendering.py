@@ -188,8 +188,8 @@ class TextRenderingScore(VistarScore):
 
     def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if the prompt requests text."""
-        reason = "it has no quotes and no parameter `text`"
-        return "" if find_wanted_text(picture) else f"the prompt has no text to draw: {reason}"
+        reason = "the prompt has no text to draw: no quotes or `text` with letters or digits"
+        return "" if normalise_text(find_wanted_text(picture)) else reason
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.

@@ -71,8 +71,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
     frames = [pd.DataFrame(list(rows)).assign(model=model) for model, rows in annotations.items()]
     votes = pd.concat(frames)
     votes = votes[~votes["task"].str.startswith("Controlled")]
-    votes = votes.drop_duplicates(["model", "prompt_id"])
-    by_prompt = votes.groupby("prompt_id", sort=False)
+    by_prompt = votes.drop_duplicates(["model", "prompt_id"]).groupby("prompt_id", sort=False)
     summary = by_prompt.agg({"prompt": "last", "task": "last", "matched": "mean"})
     return zip(*(summary[name].tolist() for name in ("prompt", "matched", "task")), strict=True)
 
@@ -117,15 +116,18 @@ def correlate_in_groups(
 def standardise_scores(
     prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
 ) -> Scores:
-    """Yield prompts with their scores standardised within each generator.
+    """Return prompts with their scores standardised within each generator; NaN for a missing score.
 
     >>> list(standardise_scores(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
     [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
+    >>> list(standardise_scores("abc", ["x", "x", "x"], [1.0, float("nan"), 3.0]))
+    [('a', -1.0), ('b', nan), ('c', 1.0)]
     """
-    names, values = np.asarray(generators), np.asarray(scores, np.float64)
-    for prompt, name, value in zip(prompts, names, values, strict=True):
+    names, values = np.asarray(generators), np.array(scores, np.float64)
+    for name in dict.fromkeys(generators):
         peers = values[names == name]
-        yield prompt, float((value - peers.mean()) / (peers.std() or 1.0))
+        values[names == name] = (peers - np.nanmean(peers)) / (np.nanstd(peers) or 1.0)
+    return zip(prompts, values.tolist(), strict=True)
 
 
 def _read_votes(rows: Any) -> Scores:

@@ -238,6 +238,8 @@ def test_practice_gives_feedback_and_a_second_try(serve, make_visitor):
     page = make_visitor().join(served.link())
     expect(page.locator("#count")).to_have_text("Practice 1 of 2")
     first = page.inner_text("[data-part=prompt]")
+    page.keyboard.press("s")
+    expect(page.locator("#skip-button")).to_be_hidden()
 
     def answer_practice_item(*keys):
         page.evaluate(PRESS_WHEN_SAVED, keys)

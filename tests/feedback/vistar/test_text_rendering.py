@@ -9,30 +9,21 @@ pytest.importorskip("PIL.Image")
 
 from support.drawn_texts import draw_text
 
-from pqpp_feedback.assess.assessor import format_evidence
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.run import assess_rows
 from pqpp_feedback.vistar.scores.text_rendering import TextRenderingScore
 
 
-def score_drawn_texts(seeds):
+@pytest.mark.parametrize(
+    "seeds", [range(3), pytest.param(range(1000, 1200), marks=pytest.mark.slow)]
+)
+def test_score_of_drawn_texts(seeds):
     score, scores = TextRenderingScore(), []
     for seed in seeds:
         image, text = draw_text(seed)
         picture = Picture(Path("a.png"), "", about={"text": text})
         (evidence,) = score.observe([image], [picture])
-        format_evidence(evidence)
         scores.append(score.score(evidence, picture).score)
-    return scores
-
-
-def test_score_of_drawn_texts():
-    assert sum(score_drawn_texts(range(3))) / 3 >= 0.95
-
-
-@pytest.mark.slow
-def test_score_of_200_drawn_texts():
-    scores = score_drawn_texts(range(1000, 1200))
     assert sum(scores) / len(scores) >= 0.95
 
 
@@ -51,6 +42,7 @@ def test_score_by_hand():
     # grand canyn / grand canyon: 1 - 1/12 of the letters; one of three tokens.
     assert verdict.score == pytest.approx((11 / 12 + 1 / 3) / 2)
     assert 'read "grand canyn"' in verdict.reason and verdict.verdict is None
+    assert score_pieces([], {"text": "!!!"}).score is None  # punctuation is not compared
 
 
 @pytest.mark.parametrize(
