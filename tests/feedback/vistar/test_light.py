@@ -74,7 +74,7 @@ def test_scene_without_shadow_has_no_direction():
 
 def test_flat_object_has_no_direction():
     """A dark rug: its mask and its dark rim lie in the plane of the floor."""
-    scene, _ = lit_scene(0, shadow=False, size=128)
+    scene, _ = make_lit_scene(0, shadow=False, size=128)
     rows, columns = np.argwhere(scene.floor).mean(axis=0).astype(int)
     image, rug = scene.image.copy(), np.zeros(scene.floor.shape, bool)
     rug[rows : rows + 9, columns : columns + 9] = True
