@@ -64,7 +64,7 @@ def derive_seed(prompt_id: str, model: str, index: int) -> int:
 
 def generate(
     generator: Generator,
-    prompts: Sequence[Mapping[str, str]],
+    prompts: Sequence[Mapping[str, Any]],
     output: str | os.PathLike[str],
     images_per_prompt: int = 2,
     batch_size: int = 1,
@@ -93,7 +93,7 @@ def generate(
     store = ShardStore(output)
     store.check()
     check_model_name(generator)
-    for prompt_id, count in Counter(row["prompt_id"] for row in prompts).items():
+    for prompt_id, count in Counter(str(row["prompt_id"]) for row in prompts).items():
         if not is_folder_name(prompt_id):
             raise EngineError(f"{prompt_id!r:.80} is not a valid folder name; change the prompt_id")
         if count > 1:
@@ -122,14 +122,14 @@ def generate(
 
 
 def make_requests(
-    generator: Generator, prompts: Iterable[Mapping[str, str]], images_per_prompt: int
+    generator: Generator, prompts: Iterable[Mapping[str, Any]], images_per_prompt: int
 ) -> list[ImageRequest]:
     """Return the image requests of prompts, each with its seed."""
     requests = []
     for row in prompts:
         for n in range(images_per_prompt):
-            seed = derive_seed(row["prompt_id"], generator.name, n)
-            requests.append(ImageRequest(row["prompt_id"], row["prompt"], n, seed))
+            seed = derive_seed(str(row["prompt_id"]), generator.name, n)
+            requests.append(ImageRequest(str(row["prompt_id"]), row["prompt"], n, seed))
     return requests
 
 
