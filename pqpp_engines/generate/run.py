@@ -64,7 +64,7 @@ def derive_seed(prompt_id: str, model: str, index: int) -> int:
 
 def generate(
     generator: Generator,
-    prompts: Sequence[Mapping[str, str]],
+    prompts: Sequence[Mapping[str, Any]],
     output: str | os.PathLike[str],
     images_per_prompt: int = 2,
     batch_size: int = 1,
@@ -92,7 +92,7 @@ def generate(
 
     store = ShardStore(output)
     store.check()
-    for prompt_id, count in Counter(row["prompt_id"] for row in prompts).items():
+    for prompt_id, count in Counter(str(row["prompt_id"]) for row in prompts).items():
         if not is_folder_name(prompt_id):
             raise EngineError(f"{prompt_id!r:.80} is not a valid folder name; change the prompt_id")
         if count > 1:
@@ -133,7 +133,7 @@ class ImageResult:
 
 def make_images(
     generator: Generator,
-    prompts: Iterable[Mapping[str, str]],
+    prompts: Iterable[Mapping[str, Any]],
     store: ShardStore,
     images_per_prompt: int,
     batch_size: int,
@@ -158,8 +158,8 @@ def make_images(
     missing: list[ImageRequest] = []
     for row in prompts:
         for index in range(images_per_prompt):
-            seed = derive_seed(row["prompt_id"], generator.name, index)
-            image = ImageRequest(row["prompt_id"], row["prompt"], index, seed)
+            seed = derive_seed(str(row["prompt_id"]), generator.name, index)
+            image = ImageRequest(str(row["prompt_id"]), row["prompt"], index, seed)
             is_old = store.exists(get_image_path(generator, image))
             (existing if is_old else missing).append(image)
     if generator.budget is not None:

@@ -96,6 +96,8 @@ class Index:
             remedy = f"embed the queries with {self.config['model'] or 'the model of the index'}"
             size = self.config["size"]
             raise EngineError(f"queries must have shape (n, {size}); got {vectors.shape}; {remedy}")
+        if k < 1:
+            raise EngineError(f"`k` must be at least 1; got {k}")
         k = min(k, len(self))
         with reraise(f"{self.folder}: a damaged index", "build it again", EngineError):
             scores, matches = (self._exact_index if exact else self._faiss).search(vectors, k * per)

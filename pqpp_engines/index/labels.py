@@ -84,10 +84,8 @@ def find_candidates(
     words: list[set[str]] = [set() for _ in names]
     for index, caption in zip(indices.tolist(), captions, strict=True):
         words[index] |= _get_content_words(caption)
-    if embed is None:
-        scored = _get_word_shares(queries, words)
-    else:
-        scored = _get_cosines(queries, captions, indices, embed)
+    shares = _get_word_shares(queries, words)
+    scored = shares if embed is None else _get_cosines(queries, captions, indices, embed)
     selected: list[NDArray] = []
     selected_scores: list[Floats] = []
     for number, scores in enumerate(scored):

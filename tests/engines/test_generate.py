@@ -135,10 +135,10 @@ def test_shard_beyond_the_budget_generates_no_image(tmp_path):
 
 
 def test_records_flags_and_skips_blank_prompts(tmp_path):
-    summary = generate(FakeGenerator(), [*PROMPTS, {"prompt_id": "b", "prompt": " "}], tmp_path, 5)
+    summary = generate(FakeGenerator(), [*PROMPTS, {"prompt_id": 7, "prompt": " "}], tmp_path, 5)
     flags = [json.loads(p.read_text())["flagged"] for p in tmp_path.rglob("*.json")]
     assert summary.blank == 1 and summary.flagged == sum(flags) > 0
-    assert not (tmp_path / "images/b").exists()
+    assert not (tmp_path / "images/7").exists()
 
 
 def test_rejects_folder_with_other_settings_or_prompts(tmp_path):

@@ -79,9 +79,9 @@ def test_build_rejects_invalid_input(vectors, ids, factory, tmp_path):
 
 def test_rejects_damaged_index_and_invalid_queries(tmp_path):
     index = build_index(make_clusters(100), make_ids(100), tmp_path / "index", model="clip")
-    for queries in (np.ones((1, 5)), np.zeros((1, 32))):
-        with pytest.raises(EngineError):
-            index.search(queries, 1)
+    for queries, k in ((np.ones((1, 5)), 1), (np.zeros((1, 32)), 1), (np.ones((1, 32)), 0)):
+        with pytest.raises(EngineError, match=r"queries|`k`"):
+            index.search(queries, k)
     assert index.search(np.ones((1, 32)), 500)[0].shape == (1, 100)
     with pytest.raises(EngineError, match=r"no index\.json"):
         Index(tmp_path)

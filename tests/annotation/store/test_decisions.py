@@ -160,5 +160,5 @@ def test_trial_answers_are_not_exported_and_fill_no_place(make_store, tmp_path):
         assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}
     overview = StudyMonitor(store).get_overview()
     assert [row.name for row in overview.people] == ["ann"]
-    answers = read_table(tmp_path / "votes" / "answers.csv")
-    assert sum(count for _, count in overview.days) == len(answers)
+    votes = read_table(tmp_path / "votes" / "judgments.csv")
+    assert sum(count for _, count in overview.days) == len(votes["annotator"])

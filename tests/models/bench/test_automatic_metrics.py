@@ -29,7 +29,6 @@ from pqpp_models.bench.tables import format_heading
         ("mean_p10", "mean_p10"),
         ("clip_score", None),  # CLIPScore is not a retrieval model
         ("glide", None),
-        ("score", None),
     ],
 )
 def test_parses_target_from_metric_name(column, target):
