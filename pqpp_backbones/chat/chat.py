@@ -134,7 +134,7 @@ class Chat(abc.ABC):
         with ledger.lock():
             recorded = ledger.replies.get(fields.get("key", ""))
         try:
-            reply = build_recipe(Reply, recorded) if recorded else None
+            reply = build_recipe(Reply, recorded) if recorded else None  # type: ignore[type-var]
         except (AttributeError, PqppError):
             raise ServiceError(f"{ledger.path}: a damaged reply; choose another `ledger`") from None
         reply = reply or self._send(request, fields)
