@@ -226,8 +226,7 @@ def hash_files(folder: Path, patterns: Sequence[str] = ()) -> str:
     found = filter(Path.is_file, matched if patterns else walk_files(folder))
     names = {path.relative_to(folder).as_posix(): path for path in found}
     shown = sorted((name, path) for name, path in names.items() if not name.startswith("."))
-    parts = [f"{name} {hash_file(path)}\n" for name, path in shown]
-    return f"sha256:{hash_parts(parts)}"
+    return "sha256:" + hash_parts([f"{name} {hash_file(path)}\n" for name, path in shown])
 
 
 def load_model(

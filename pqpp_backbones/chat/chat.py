@@ -12,10 +12,12 @@ from typing import Any
 
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
+from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
+from pqpp_files.options.recipe import build_recipe
 
 CHARACTERS_A_TOKEN = 3.0
 """A conservative estimate, used before a reply reports the number of tokens."""
@@ -127,12 +129,15 @@ class Chat(abc.ABC):
         Raises:
             ServiceError: All tries fail, the reply is empty, or the budget is exceeded.
         """
-        ledger, fields = self.budget.ledger, dict[str, str]()
-        if ledger.path:
-            fields["key"] = self.get_key(request)
+        ledger = self.budget.ledger
+        fields = {"key": self.get_key(request)} if ledger.path else {}
         with ledger.lock():
             recorded = ledger.replies.get(fields.get("key", ""))
-        reply = Reply(**recorded) if recorded else self._send(request, fields)
+        try:
+            reply = build_recipe(Reply, recorded) if recorded else None  # type: ignore[type-var]
+        except (AttributeError, PqppError):
+            raise ServiceError(f"{ledger.path}: a damaged reply; choose another `ledger`") from None
+        reply = reply or self._send(request, fields)
         if reply.why:
             raise ServiceError(f"{self.name} returned no reply: {reply.why}", 200, reply.why)
         return reply
@@ -158,9 +163,8 @@ class Chat(abc.ABC):
 
     def get_key(self, request: Request) -> str:
         """Return a key that identifies a request, including the pixels of its image."""
-        body, pixels = replace(request, image=None).to_body(self.name), ""
-        if request.image is not None:
-            pixels = hash_pixels(open_image(request.image))
+        body = replace(request, image=None).to_body(self.name)
+        pixels = "" if request.image is None else hash_pixels(open_image(request.image))
         return hash_parts([self.url, json.dumps(body), pixels])
 
     @abc.abstractmethod

@@ -95,7 +95,6 @@ def _read_image(reply: dict[str, Any]) -> tuple[Any, str]:
     if content.startswith(("http://", "https://")):
         return None, "the reply is a URL instead of the requested b64_json"
     try:
-        raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", content), validate=True)
-        return open_image(raw), ""
+        return open_image(base64.b64decode(re.sub(r"^data:[^,]*,", "", content), validate=True)), ""
     except (ValueError, FileError):
         return None, "the reply is not a complete image"

@@ -18,6 +18,7 @@ from pqpp_backbones.chat.ledger import Ledger
 from pqpp_engines.route.routes import Account, Rule
 from pqpp_files.errors import describe
 from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import join_inside
 
 
 class Decision(NamedTuple):
@@ -91,7 +92,7 @@ class RouteLog:
             if reply["image"]:
                 from PIL import Image
 
-                file = self._images / reply["image"]
+                file = join_inside(self._images, reply["image"])
                 if not file.is_file():  # the user removed it
                     continue
                 with Image.open(file) as answer.result:  # noqa: TID251 - in its own mode

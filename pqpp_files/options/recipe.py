@@ -126,7 +126,7 @@ def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[
     pairs: dict[str, str] = {}
     form = field.metadata.get("metavar", "NAME=VALUE")
     for text in value:
-        key, sign, item = text.partition("=")
+        key, sign, item = _cast(text, str).partition("=")
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
         if not (key and item):

@@ -194,23 +194,23 @@ def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tu
 def plot_routing(table: RoutingTable, path: Any) -> None:
     """Save a plot of quality against the share of the stronger model."""
     with require_extra("a plot", "plots"):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
     styles: dict[str, Any] = {RANDOM: {"color": "0.5", "linestyle": ":"}}
     styles[ORACLE] = {"color": "0", "linestyle": "--"}
     # Okabe and Ito's colours, which colour-blind people can distinguish.
     colours = iter(["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"] * 9)
-    for rule, (shares, qualities) in table.curves.items():
-        axes.plot(shares, qualities, label=rule, **styles.get(rule) or {"color": next(colours)})
-    axes.set(
-        xlabel=f"share of prompts that {table.strong.rsplit('_', 1)[0]} gets",
-        ylabel=f"mean {getattr(get_measure(table.strong), 'name', 'quality')}",
-        xlim=(0, 1),
-    )
-    axes.legend(frameon=False, fontsize=8)
+    with rc_context({"text.parse_math": False}):  # names may contain dollar signs
+        axes = figure.add_subplot()
+        for rule, (shares, qualities) in table.curves.items():
+            axes.plot(shares, qualities, label=rule, **styles.get(rule) or {"color": next(colours)})
+        axes.set(
+            xlabel=f"share of prompts that {table.strong.rsplit('_', 1)[0]} gets",
+            ylabel=f"mean {getattr(get_measure(table.strong), 'name', 'quality')}",
+            xlim=(0, 1),
+        )
+        axes.legend(frameon=False, fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150, metadata={})

@@ -5,6 +5,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from pqpp_cli.bench import BenchConqa
 from pqpp_cli.commands import iterate_command_classes, parse_command
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
@@ -62,6 +63,8 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
     assert read_recipe(*parse_command(["fit", "--config", "fit.yaml", "--folds", "4"])).folds == 4
     with pytest.raises(PqppError, match="`folds` is 'x'; it must be a whole number"):
         read_recipe(Fit, {"folds": "x"})
+    with pytest.raises(PqppError, match=r"`runs` is \[1\]; it must be a mapping"):
+        read_recipe(BenchConqa, {"runs": [1]})
     with pytest.raises(PqppError, match="`output` is required"):
         Fit(dataset="a.csv")
     fit = ["fit", "--config", "fit.yaml"]

@@ -16,6 +16,7 @@ from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import Account, Route, Router, Rule
 from pqpp_engines.route.routes import _list_prices, choose_routes, find_price, hash_router
+from pqpp_files.errors import FileError
 from pqpp_models import Predictor
 
 ROUTES = [Route("glide", "glide_hbpp", 1.0), Route("sdxl", "sdxl_hbpp", 4.0)]
@@ -206,6 +207,11 @@ def test_images_are_reused_from_log(tmp_path):
         answers = router.route(texts, functions, tmp_path / "log.jsonl")
         assert [a.result.mode for a in answers] == [a.mode for a in images]
         assert [a.result.tobytes() for a in answers] == [a.tobytes() for a in images]
+    (tmp_path / "log.jsonl.images" / "0.tiff").rename(tmp_path / "outside.tiff")
+    log = (tmp_path / "log.jsonl").read_text()
+    (tmp_path / "log.jsonl").write_text(log.replace('"0.tiff"', '"../outside.tiff"'))
+    with pytest.raises(FileError, match=r"outside\.tiff is outside"):
+        router.route(texts, functions, tmp_path / "log.jsonl")
 
 
 def test_budget_is_never_exceeded(tmp_path):

@@ -77,6 +77,10 @@ def test_command_writes_plot_and_report(tmp_path, capsys, monkeypatch):
     assert main([*arguments, *pair, "--plot", "curve.png"]) == 0
     assert "n_words, harder prompts" in capsys.readouterr().out
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    datasets.Dataset.from_dict({**rows, r"$\x$_hbpp": STRONG}).to_csv("formula.csv")
+    formula = ["bench", "routing", "--dataset", "formula.csv", "--predictors", "n_words"]
+    assert main([*formula, "--targets", r"a_hbpp,$\x$_hbpp", "--plot", "curve.svg"]) == 0
+    capsys.readouterr()
     assert main([*arguments, *pair, "--format", "json", "--report", "r.html"]) == 0
     output = json.loads(capsys.readouterr().out)
     page = (tmp_path / "r.html").read_text("utf-8")

@@ -201,6 +201,18 @@ def test_budget_survives_kills_and_resumes(server, tmp_path):
         connect(server, path).ask(QUESTION)
 
 
+@pytest.mark.parametrize("reply", [5, [1], {"tezt": "yes"}, {"text": 5}, {"text": "a", "probs": 5}])
+def test_damaged_reply_in_ledger_is_refused(server, tmp_path, reply):
+    path = tmp_path / "ledger"
+    server.faults = [FINE]
+    assert connect(server, path).ask(QUESTION).text == connect(server, path).ask(QUESTION).text
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[-1]["reply"] = reply
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(ServiceError, match="ledger: a damaged reply"):
+        connect(server, path).ask(QUESTION)
+
+
 def test_plan_counts_only_its_cached_replies(server, tmp_path):
     one = connect(server, tmp_path / "ledger", max_calls=5)
     server.faults, requests = [FINE] * 3, [Request(f"mine {n}", max_tokens=8) for n in range(3)]
