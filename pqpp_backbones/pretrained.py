@@ -311,9 +311,7 @@ def get_device() -> str:
     """
     import torch
 
-    if not torch.cuda.is_available():
-        return "cpu"
-    return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
+    return f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu"
 
 
 def check_token_ids(ids: Any, model: Any) -> None:
@@ -335,8 +333,7 @@ def check_token_ids(ids: Any, model: Any) -> None:
         known = model.get_input_embeddings().num_embeddings
     except (AttributeError, NotImplementedError):  # the model has no such method
         return
-    highest = int(ids.max())
-    if highest >= known:
+    if (highest := int(ids.max())) >= known:
         raise ModelError(
             f"the tokenizer returned id {highest}, but the model's last id is {known - 1}; use the "
             "model's own tokenizer"

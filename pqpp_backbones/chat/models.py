@@ -119,8 +119,7 @@ class LocalChat(Chat):
             if text
         ]
         if request.image is not None:
-            image = open_image(request.image)
-            messages[-1]["content"].insert(0, {"type": "image", "image": image})
+            messages[-1]["content"].insert(0, {"type": "image", "image": open_image(request.image)})
         form = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
         inputs = self.processor.apply_chat_template(messages, add_generation_prompt=True, **form)
         model = self.model
@@ -140,7 +139,8 @@ class LocalChat(Chat):
         text = self.processor.decode(tokens[n_input:], skip_special_tokens=True)
         probs = None
         if request.answers:
-            top = generated.logits[0][0].float().log_softmax(-1).topk(MAX_TOP_LOGPROBS)
+            log_probs = generated.logits[0][0].float().log_softmax(-1)
+            top = log_probs.topk(min(MAX_TOP_LOGPROBS, len(log_probs)))
             texts = map(self.processor.decode, top.indices.unsqueeze(-1))
             probs = sum_probs(zip(texts, top.values.tolist(), strict=True), request.answers)
         reply = Reply(strip_thinking(text), n_input, len(tokens) - n_input, probs)

@@ -11,7 +11,9 @@ from tqdm.auto import tqdm
 
 from pqpp_backbones.encoder.pretrained import get_max_length
 from pqpp_backbones.encoder.tokens import batch_by_length, encode
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import check_token_ids
+from pqpp_files.errors import reraise
 
 STATES_LENGTH = 96
 """The number of tokens to which a prompt is truncated for its mean states."""
@@ -68,6 +70,9 @@ def get_layer_means(
     """Return, for each layer, the mean of each prompt's token states.
 
     Layer 0 is the input of the first layer. The arrays have the shape ``(prompts, hidden size)``.
+
+    Raises:
+        ModelError: the model fails, or a mean is not finite.
     """
 
     def compute_means(**inputs: torch.Tensor) -> torch.Tensor:
@@ -80,9 +85,12 @@ def get_layer_means(
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
     means = _run_batches(model, compute_means, shape, rows, pad_id, 128, progress)
+    if not np.isfinite(means).all():
+        raise ModelError("the encoder returns NaN or infinity; use another encoder")
     return {layer: means[:, index] for index, layer in enumerate(layers)}
 
 
+@reraise("the encoder failed", "use another encoder", ModelError)
 @torch.inference_mode()
 def _run_batches(
     model: Any,

@@ -29,6 +29,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.facts import COLOURS, swaps_facts, to_stems
 from pqpp_engines.rewrite.order import compute_order_probability
 from pqpp_engines.route.routes import require_deviations
+from pqpp_files.errors import reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
@@ -280,8 +281,8 @@ class Entailment:
         self._loaded = load_model(name, "AutoModelForSequenceClassification", "model of entailment")
         labels = self._loaded.model.config.id2label
         indices = {str(label).lower(): index for index, label in labels.items()}
-        self._entailment_index = indices.get("entailment")
-        if self._entailment_index is None:
+        self._index = indices.get("entailment")
+        if self._index is None:
             names = ", ".join(map(str, labels.values()))[:80]
             raise EngineError(f"{name} has no label 'entailment' ({names}); choose another model")
 
@@ -289,13 +290,12 @@ class Entailment:
         """Return each rewrite's probability of entailment, the lower one of the two directions."""
         import torch
 
-        originals = [original] * len(rewrites)
+        loaded, originals = self._loaded, [original] * len(rewrites)
         pairs = [*rewrites, *originals], [*originals, *rewrites]
-        inputs = self._loaded.processor(*pairs, padding=True, truncation=True, return_tensors="pt")
-        with torch.inference_mode():
-            logits = self._loaded.model(**inputs.to(self._loaded.device)).logits
-        probabilities = logits.double().softmax(1)[:, self._entailment_index].cpu()
-        return probabilities.reshape(2, -1).amin(0).tolist()
+        with reraise("entailment failed", "use another model", EngineError), torch.inference_mode():
+            inputs = loaded.processor(*pairs, padding=True, truncation=True, return_tensors="pt")
+            logits = loaded.model(**inputs.to(loaded.device)).logits
+            return logits.double().softmax(1)[:, self._index].reshape(2, -1).amin(0).tolist()
 
 
 def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:

@@ -101,3 +101,24 @@ def test_writes_results_when_calls_run_out_or_fail(tmp_path, capsys):
         server.faults = [None, 401]
         assert main(words) == 2
         assert "status 401" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change", [{"return_dict": False}, {"id2label": {"-7": "entailment"}}])
+def test_entailment_model_that_fails_is_refused(tmp_path, change):
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import load_file, save_file
+    from support.tiny_models import save_classifier
+
+    from pqpp_engines.errors import EngineError
+    from pqpp_engines.rewrite.judge import Entailment
+
+    save_classifier(tmp_path, 3, id2label={0: "entailment", 1: "neutral", 2: "other"})
+    path, weights = tmp_path / "config.json", tmp_path / "model.safetensors"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    if "id2label" in change:  # which also determines the number of outputs
+        tensors = load_file(weights)
+        for name in ("classifier.weight", "classifier.bias"):
+            tensors[name] = tensors[name][:1].to(torch.float32).clone()
+        save_file(tensors, weights, {"format": "pt"})
+    with pytest.raises(EngineError, match="entailment failed"):
+        Entailment(str(tmp_path))("a cat", ["a dog"])

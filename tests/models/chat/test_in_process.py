@@ -37,3 +37,14 @@ def test_counts_tokens_and_enforces_budget(loaded):
     assert 0 < reply.tokens_out <= 3 and chat.budget.ledger.spent == reply.tokens_out
     with pytest.raises(ServiceError):
         chat.ask(Request("hi"))
+
+
+def test_answers_from_a_vocabulary_below_twenty_tokens(loaded):
+    chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget())
+    head = chat.model.lm_head
+    whole, bias = head.weight, head.bias
+    try:
+        head.weight = type(whole)(whole[:12].clone())
+        assert set(chat.ask(Request("hi", max_tokens=1, answers=("a", "b"))).probs) >= {"a", "b"}
+    finally:
+        head.weight, head.bias = whole, bias

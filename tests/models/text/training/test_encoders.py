@@ -1,5 +1,7 @@
 """The encoders that the trainers accept."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,13 @@ def test_rejects_kernel_layer_outside_layers(files):
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
     with pytest.raises(PqppError, match=r"layer 1 of `fit.kernel_layers` is not in"):
         train("text_ensemble", "--config", "recipe.yaml")
+
+
+@pytest.mark.parametrize("change", [{"return_dict": False}, {"layer_norm_eps": float("nan")}])
+def test_encoder_that_fails_is_refused(tmp_path, change):
+    from pqpp_models.text.saved_encoder import SentenceEncoder
+
+    path = save_text_encoder(tmp_path) / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ModelError, match=r"the encoder (failed|returns NaN)"):
+        SentenceEncoder.load(str(tmp_path)).embed(PROMPTS)
