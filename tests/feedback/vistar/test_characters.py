@@ -52,4 +52,4 @@ def test_score_by_hand():
     assert score_people(people, count="4").score == pytest.approx(0.5)
     assert score_people([], count=0).score == 1.0
     assert score_people([], postures="lying").score == 0.0
-    assert "2 people, 4 wanted" in score_people(people, count=4).reason
+    assert "2 people, 4 requested" in score_people(people, count=4).reason
