@@ -174,11 +174,12 @@ _MAX_ROWS = 50
 
 
 def _list_values(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values by name; other fields follow the value: `smare`, then `smare.n`."""
+    """Return the values by name, such as `smare` and `smare.n`, without empty lists."""
     return {
         key if name == key else f"{key}.{name}": cell
         for key, value in result.items()
         for name, cell in (value if isinstance(value, dict) else {key: value}).items()
+        if cell != []
     }
 
 

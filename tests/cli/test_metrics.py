@@ -91,3 +91,10 @@ def test_several_columns_are_one_list_per_row(tmp_path, compute, pqpp):
     assert found == [("a", "x", 2), ("a", "y", 1)]
     (row,) = compute("match_rate", *matches, "groups=m.csv:task")["groups"]
     assert row["n"] == 3 == compute("match_rate", *matches[:2])["n"]
+    table = pqpp("compute", "match_rate", *matches[:2]).stdout
+    assert [line.split()[0] for line in table.splitlines()[2:]] == [
+        "match_rate",
+        "ci_low",
+        "ci_high",
+        "n",
+    ]
