@@ -146,19 +146,11 @@ def test_predictions_follow_the_input_columns(tmp_path):
 
 def test_notes_are_one_line(tmp_path):
     (tmp_path / "p.csv").write_bytes(b'"x\rpqpp: error: a\n.prompt"\na cat\n')
-    done = subprocess.run(
-        [
-            Path(sys.executable).with_name("pqpp"),
-            "predict",
-            "--file",
-            "p.csv",
-            "--predictor=n_words",
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-    )
-    assert rb"assumed column x\rpqpp: error: a\n.prompt" in done.stderr
-    assert b"\r" not in done.stderr and done.stderr.count(b"\n") == 1
+    words = ["predict", "--file", "p.csv", "--predictor=n_words"]
+    script = Path(sys.executable).with_name("pqpp")
+    done = subprocess.run([script, *words], cwd=tmp_path, capture_output=True)
+    assert rb"assumed column x\rpqpp: error: a\n.prompt" in done.stderr and b"\r" not in done.stderr
+    assert all(line.startswith(b"pqpp: note: ") for line in done.stderr.splitlines())
 
 
 def test_control_characters_and_bars_in_prompts_are_escaped(tmp_path):
