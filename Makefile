@@ -31,7 +31,7 @@ oldest:  ## run the quick tests with the oldest dependencies that setup.cfg allo
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet uv
 	@rm -rf build
-	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --system-certs \
 	  '.[test,models,apps,demo,annotate,postgresql,assess]'
 	@rm -rf build
 	$(OLDEST)/bin/pytest -n 2 --dist worksteal -m "not slow" tests
