@@ -38,7 +38,7 @@ a text file with the prompt next to each image. Without a column prompt_id, row 
 the ids.
 
 The output has one row per image: image, prompt_id, prompt, task, generator, assessor, routine,
-verdict, score, reason, evidence (JSON), asked (JSON), model, revision.
+verdict, score, reason, evidence (JSON), inputs (JSON), model, revision.
 
 If a job is killed, run it again to resume it. For several GPUs, use
   accelerate launch -m pqpp_cli.main assess ...

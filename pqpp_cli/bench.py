@@ -149,7 +149,7 @@ class BenchPredictors(ComparisonOptions):
     )
     eval_results: str | None = option(None, path="output", goes_with="table=main")
     listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
-    spaces: bool = option(True, "omit the t-SNE plots of embeddings from the report")
+    tsne: bool = option(True, "omit the t-SNE plots of embeddings from the report")
 
     def __post_init__(self) -> None:
         """Require the options of this table."""
@@ -180,7 +180,7 @@ class BenchPredictors(ComparisonOptions):
             print_notes(*lines)
             print(*(f"written: {file}\n" for file in files), sep="", end="", file=sys.stderr)
         if self.report:
-            spaces, reason = run.project_spaces() if self.spaces else ({}, "")
+            spaces, reason = run.project_spaces() if self.tsne else ({}, "")
             if reason:
                 print_notes(f"the report has no t-SNE plots: {reason}")
             emit(render_report(run.results, published, run, spaces), self.report)

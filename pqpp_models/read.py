@@ -22,7 +22,7 @@ def read(prompts: Any) -> pd.DataFrame:
     Returns:
         One row per prompt: `prompt`; `content`, what the image should show; `ignored`, the ignored
         parts by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to draw;
-        `asks`, the needed skills, in words; `dialect`: `prose`, `tags`, `garbled`, `empty` or the
+        `skills`, the needed skills, in words; `dialect`: `prose`, `tags`, `garbled`, `empty` or the
         name of another language; and `unknown` words.
 
     Raises:
@@ -42,8 +42,8 @@ def read(prompts: Any) -> pd.DataFrame:
         dialect = "tags" if one.is_tag_list else "prose"
         if words.language or words.is_garbled or not one.content:
             dialect = words.language or ("garbled" if one.content else "empty")
-        asks = [skill.says for skill in find_skills(one.content)]
-        cells = (one.text, one.content, one.ignored_text, one.unwanted, one.texts, asks, dialect)
+        skills = [skill.says for skill in find_skills(one.content)]
+        cells = (one.text, one.content, one.ignored_text, one.unwanted, one.texts, skills, dialect)
         rows.append((*cells, words.unknown))
-    names = ("prompt", "content", "ignored", "unwanted", "texts", "asks", "dialect", "unknown")
+    names = ("prompt", "content", "ignored", "unwanted", "texts", "skills", "dialect", "unknown")
     return pd.DataFrame(rows, columns=names)

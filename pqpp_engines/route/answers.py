@@ -104,7 +104,7 @@ class RouteLog:
 
     def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
         """Record a call before it is made, and return its number."""
-        record = {"key": self._keys[index], "router": self._router, "asked": route}
+        record = {"key": self._keys[index], "router": self._router, "called": route}
         with self._ledger.lock():
             return self._ledger.record_call(max_cost, **record, **decision._asdict())
 

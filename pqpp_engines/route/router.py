@@ -124,7 +124,7 @@ class Router:
             >>> account = Account()
             >>> prompts = [f"{n} dogs and a cat" for n in range(2, 50)]
             >>> decided = Router(routes, Rule(budget=2)).decide(prompts, account)
-            >>> account.asked, account.spent <= 2 * account.asked
+            >>> account.n_prompts, account.spent <= 2 * account.n_prompts
             (48, True)
         """
         texts = read_prompts(prompts)

@@ -239,11 +239,11 @@ class Account:
     Prompts out of domain go to the most expensive route only if the rule allows it.
 
     Attributes:
-        asked: Number of prompts.
+        n_prompts: Number of prompts.
         spent: Total cost of these prompts' routes.
     """
 
-    asked: int = 0
+    n_prompts: int = 0
     spent: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -263,13 +263,13 @@ class Account:
             >>> value, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
             >>> account.choose_routes(value, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
             [0, 1, 0]
-            >>> account.asked, account.spent
+            >>> account.n_prompts, account.spent
             (3, 6.0)
         """
         with self._lock:
-            step, total = float(np.ptp(costs)), self.asked + len(value)
+            step, total = float(np.ptp(costs)), self.n_prompts + len(value)
             remaining = rule.get_mean_cost(costs) * total - self.spent
-            is_exact = not self.asked or len(value) >= _MIN_BATCH_SIZE
+            is_exact = not self.n_prompts or len(value) >= _MIN_BATCH_SIZE
             low, high = -np.inf, remaining + 1e-9
             if rule.share is not None and not is_exact:
                 tolerance = max(_SHARE_TOLERANCE * total, 1.0) * step
@@ -285,7 +285,7 @@ class Account:
                 value = value - penalty[:, None] * costs
                 price = find_price(value, costs, ood, rule, limit)
                 chosen = choose_routes(value, costs, ood, rule, price)
-            self.asked += len(value)
+            self.n_prompts += len(value)
             self.spent += float(costs[chosen].sum())
         return chosen
 
@@ -293,7 +293,7 @@ class Account:
         """Replace a planned cost by a call's cost; return whether the budget allows the call."""
         with self._lock:
             self.spent -= planned
-            fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
+            fits = rule.budget is None or self.spent + cost <= rule.budget * self.n_prompts + 1e-9
             self.spent += cost if fits else 0.0
         return fits
 

@@ -20,12 +20,12 @@ from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.write_table import encode_table
 
-# `evidence` and `asked` (the prompt's columns that the assessor used) are JSON; `model` and
+# `evidence` and `inputs` (the prompt's columns that the assessor used) are JSON; `model` and
 # `revision` are JSON objects by role.
 COLUMNS = (
     *("image", "prompt_id", "prompt", "task", "generator"),
     *("assessor", "routine", "verdict", "score", "reason"),
-    *("evidence", "asked", "model", "revision"),
+    *("evidence", "inputs", "model", "revision"),
 )
 _BATCH_SIZE = 4096
 #: The verdicts and people's answers in tables, in any capitals.
@@ -45,7 +45,7 @@ def make_row(
         >>> picture = Picture(Path("a.png"), "a cat", about={"task": "Counting", "count": 1})
         >>> assessor = SimpleNamespace(name="x", routine="x", columns=("count",), models={})
         >>> row = make_row(picture, assessor, "{}", Verdict(True, 1, "one cat"))
-        >>> row["image"], row["task"], row["score"], row["asked"]
+        >>> row["image"], row["task"], row["score"], row["inputs"]
         ('a.png', 'Counting', 1.0, '{"count":1}')
     """
     about = picture.about
@@ -61,7 +61,7 @@ def make_row(
         "score": None if verdict.score is None else float(verdict.score),
         "reason": verdict.reason,
         "evidence": evidence,
-        "asked": format_evidence(inputs),
+        "inputs": format_evidence(inputs),
         **get_model_columns(assessor),
     }
 
@@ -88,7 +88,7 @@ def row_to_picture(row: Row) -> Picture:
     Example:
         >>> names = ("image", "prompt", "prompt_id", "generator", "task")
         >>> row = dict(zip(names, ("a.png", "a cat", "7", "sdxl", "Counting"), strict=True))
-        >>> row_to_picture({**row, "asked": '{"count": 1}'}).about
+        >>> row_to_picture({**row, "inputs": '{"count": 1}'}).about
         {'task': 'Counting', 'count': 1}
     """
     return Picture(
@@ -97,7 +97,7 @@ def row_to_picture(row: Row) -> Picture:
         image_id=row["image"],
         prompt_id=row["prompt_id"] or "",
         generator=row["generator"] or "",
-        about={"task": row["task"], **parse_json(row["asked"] or "{}")},
+        about={"task": row["task"], **parse_json(row["inputs"] or "{}")},
     )
 
 
@@ -165,7 +165,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         table.columns = defaults | table.columns | {"image": table["image"]}
         columns: dict[str, list] = {}
         for name in COLUMNS:
-            blank = None if name in ("reason", "evidence", "asked") else ""
+            blank = None if name in ("reason", "evidence", "inputs") else ""
             columns[name] = [blank if cell in (None, "") else str(cell) for cell in table[name]]
         columns["score"] = [None if score != score else score for score in table.numbers("score")]
         for row, verdict in enumerate(map(str.lower, columns["verdict"])):

@@ -69,8 +69,8 @@ def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
     classes = [get_score_class(name) for name in list_scores()]
     angles_by_score = {f"vistar-{c.section}": c.angle for c in classes if not c.angles}
     score_angles = map(angles_by_score.get, get_column("assessor"))
-    with reraise(f"{path}: `asked` is no JSON object", "write the table again", FeedbackError):
-        prompt_angles = [parse_json(text or "{}").get("angle") for text in get_column("asked")]
+    with reraise(f"{path}: `inputs` is no JSON object", "write the table again", FeedbackError):
+        prompt_angles = [parse_json(text or "{}").get("angle") for text in get_column("inputs")]
     angles = zip(get_column("angle"), score_angles, prompt_angles, strict=True)
     cells = {
         "image": table.texts("image"),

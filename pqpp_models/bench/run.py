@@ -122,7 +122,7 @@ def project_to_2d(points: ArrayLike) -> NDArray[np.float64]:
     (6, 2)
     """
     array = np.asarray(points, dtype=np.float32)
-    with require_extra("t-SNE (see --no-spaces)", "plots"):
+    with require_extra("t-SNE (see --no-tsne)", "plots"):
         from sklearn.manifold import TSNE
     model = TSNE(perplexity=min(30, (len(array) - 1) / 3), init="pca", random_state=0)
     return model.fit_transform(array).astype(np.float64)

@@ -38,8 +38,8 @@ _MAX_CHARACTERS = 1000  # of a prompt
 _N_EXAMPLES = 8  # per request
 _MEASURES = ("pearson", "kendall", "spearman")
 _CARD_FACTS = ("data", "training", "dataset")
-_GENERATION_TASK = "how well people will judge the images that text-to-image models make of it"
-_RETRIEVAL_TASK = "how relevant the first images are that a search engine will find for it"
+_GENERATION_TASK = "how well people will rate the images that text-to-image models make of a prompt"
+_RETRIEVAL_TASK = "how relevant the first images are that a search engine finds for a prompt"
 _log = logging.getLogger(__name__)
 
 
@@ -206,8 +206,8 @@ class LlmPredictor(Predictor):
         lines = [f"Prompt: {_shorten(self.prompts[n])}\nDigit: {levels[n]:.0f}\n" for n in examples]
         task = _RETRIEVAL_TASK if measure and measure.task == "retrieval" else _GENERATION_TASK
         system = (
-            f"You tell of a prompt {task} ({target}), as a digit from 0, the lowest, to 9, the "
-            "highest. Reply with the digit alone."
+            f"Predict {task} ({target}). Reply with one digit, from 0 (lowest) to 9 (highest), and "
+            "nothing else."
         )
         text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
         return Request(text, system, max_tokens=8, answers=_DIGITS)

@@ -109,7 +109,7 @@ def test_published_figures_are_those_of_the_papers(real_data):
 
 
 def test_report_is_self_contained_and_reproducible(tmp_path, home):
-    report = ("--report", "report.html", "--no-spaces")
+    report = ("--report", "report.html", "--no-tsne")
     rows = json.loads(bench(*SAMPLE, *report, "--format", "json", cwd=tmp_path, home=home))["rows"]
     page = (tmp_path / "report.html").read_text()
     for row in rows:

@@ -129,7 +129,7 @@ def test_failed_route_falls_back_and_is_logged(tmp_path):
     answers = router.route(["a dog", "a cat"], {"glide": fail, "sdxl": str.upper}, log)
     assert [(a.result, a.route) for a in answers] == [("A DOG", "sdxl"), ("A CAT", "sdxl")]
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line.get("asked") for line in lines[:4]] == ["glide", None, "sdxl", None]
+    assert [line.get("called") for line in lines[:4]] == ["glide", None, "sdxl", None]
     assert lines[0]["route"] == lines[2]["route"] == "glide"
     assert lines[3]["reply"]["result"] == "A DOG"
     assert lines[1]["failed"] == {"glide": "ConnectionError: no server at all"}
@@ -150,7 +150,7 @@ def test_prompt_that_fails_on_all_routes_has_no_answer(workers):
         None if "bench" in text else text.upper() for text in requested
     ]
     failures = [a for a in answers if a.route is None]
-    assert len(failures) == 8 and router.account.asked == 20
+    assert len(failures) == 8 and router.account.n_prompts == 20
     assert all("glide: ConnectionError" in one.error for one in failures)
     assert all(a.error is None for a in answers if a.route)
 
@@ -223,14 +223,14 @@ def test_budget_is_never_exceeded(tmp_path):
         account = Account()
         for start in range(0, 400, size):
             router.decide(PROMPTS[:400][start : start + size], account)
-            assert account.spent <= 2.0 * account.asked + 1e-6
-        assert account.asked == 400 and account.spent > 1.98 * 400
+            assert account.spent <= 2.0 * account.n_prompts + 1e-6
+        assert account.n_prompts == 400 and account.spent > 1.98 * 400
     account = Account()
     router.decide(["asdf qwer zxcv"] * 9, account)  # to "sdxl" within the budget
     assert account.spent == 18
     answers = router.route(PROMPTS[:100], {"glide": fail, "sdxl": str.upper})
     paid = [4.0 for a in answers if a.route == "sdxl"]
-    assert 0 < sum(paid) < router.account.spent <= 2.0 * 100 and router.account.asked == 100
+    assert 0 < sum(paid) < router.account.spent <= 2.0 * 100 and router.account.n_prompts == 100
     assert any("not requested: over the budget" in (a.error or "") for a in answers)
     log = tmp_path / "log.jsonl"
     for text in PROMPTS[:40]:

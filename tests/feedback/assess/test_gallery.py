@@ -28,7 +28,7 @@ def make_row(image="1/m_0.png", evidence=None, **cells):
     return {
         **{"image": image, "prompt_id": "1", "prompt": "a cat", "task": "t", "generator": "m"},
         **{"assessor": "a", "routine": "a-one", "verdict": True, "score": 0.5, "reason": "why"},
-        **{"evidence": json.dumps(evidence or {}), "asked": "{}", "model": "{}", "revision": "{}"},
+        **{"evidence": json.dumps(evidence or {}), "inputs": "{}", "model": "{}", "revision": "{}"},
         **cells,
     }
 

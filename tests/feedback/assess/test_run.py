@@ -46,7 +46,7 @@ def test_rows_have_evidence_scores_and_models(pictures, tmp_path):
     assert json.loads(row["evidence"])["size"] == [12, 10]
     assert json.loads(row["model"]) == {"eye": "someone/eye"}
     assert json.loads(row["revision"]) == {"eye": "abc"}
-    assert json.loads(row["asked"]) == {"task": "colour"}
+    assert json.loads(row["inputs"]) == {"task": "colour"}
 
 
 def test_keeps_verdicts_of_other_models(pictures, tmp_path):

@@ -112,6 +112,6 @@ def test_bench_command_writes_agreement_and_roles(tmp_path, capsys):
     assert main([*command, "--people", str(tmp_path / "s.csv")]) == 2
     assert main(command[:2]) == 2
     assert "--verdicts" in capsys.readouterr().err
-    (tmp_path / "s.csv").write_text("image,score,asked\na.png,1,7\n")
+    (tmp_path / "s.csv").write_text("image,score,inputs\na.png,1,7\n")
     assert main([*command, "--people", str(tmp_path / "c.csv")]) == 2
-    assert "`asked` is no JSON object" in capsys.readouterr().err
+    assert "`inputs` is no JSON object" in capsys.readouterr().err
