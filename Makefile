@@ -27,14 +27,17 @@ test: $(VENV)/test-installed  ## run the quick tests
 test-all: $(VENV)/test-installed  ## run all tests, with the peers' own cases and new examples of properties
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n 2 --dist worksteal tests
 
-oldest:  ## run the quick tests with the oldest dependencies that setup.cfg allows
+oldest: $(OLDEST)/test-installed  ## run the quick tests with the oldest dependencies that setup.cfg allows
+	$(OLDEST)/bin/pytest -n 2 --dist worksteal -m "not slow" tests
+
+$(OLDEST)/test-installed: $(SOURCES)
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet uv
 	@rm -rf build
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --system-certs \
 	  '.[test,models,apps,demo,annotate,postgresql,assess]'
 	@rm -rf build
-	$(OLDEST)/bin/pytest -n 2 --dist worksteal -m "not slow" tests
+	@touch $@
 
 gallery: $(VENV)/test-installed  ## train a small RAHF model on drawn scenes (15 CPU minutes) and write pqpp-gallery/gallery.html
 	$(BIN)/python benchmarks/rahf_learning.py --only all --folder pqpp-gallery --output pqpp-gallery/figures.md \
