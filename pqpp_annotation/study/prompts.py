@@ -250,6 +250,7 @@ def make_study(
     target = expand(path)
     if target.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: the name of a study file must end in .yaml or .yml")
+    target.parent.mkdir(parents=True, exist_ok=True)
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():

@@ -1,5 +1,8 @@
 """The study file: reading, writing and invalid settings."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import yaml
 from support.studies import write_study, write_table
@@ -10,6 +13,7 @@ from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import reserve_item, skip_item
 from pqpp_annotation.study import make_study, read_study
 from pqpp_annotation.study.study import parse_study
+from pqpp_files.atomic_write import write_file
 
 
 def test_study_file_round_trip(tmp_path):
@@ -70,6 +74,18 @@ def test_make_study_replaces_no_study(tmp_path):
     with pytest.raises(AnnotationError, match=r"study file must end in \.yaml"):
         make_study(tmp_path / "study.txt", write_table(tmp_path), tmp_path / "images")
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
+
+
+def test_only_one_of_two_runs_makes_a_study_in_a_new_folder(tmp_path, monkeypatch):
+    def write_late(*content):
+        time.sleep(0.5)  # so that the other run could see the database without the study file
+        write_file(*content)
+
+    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", write_late)
+    place = (tmp_path / "new" / "study.yaml", write_table(tmp_path), tmp_path / "images", "rating")
+    with ThreadPoolExecutor(2) as pool:
+        faults = [run.exception() for run in [pool.submit(make_study, *place) for _ in range(2)]]
+    assert sorted(type(fault) for fault in faults if fault) == [AnnotationError]
 
 
 def test_warns_about_an_image_with_two_prompts(tmp_path, caplog):
