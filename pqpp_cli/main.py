@@ -70,7 +70,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         from pqpp_cli.commands import parse_command
 
         words = list(sys.argv[1:] if arguments is None else arguments)
-        if "_ARGCOMPLETE" in os.environ:
+        if os.environ.keys() >= {"_ARGCOMPLETE", "COMP_LINE", "COMP_POINT"}:
             import argcomplete
 
             from pqpp_cli.commands import build_parser
