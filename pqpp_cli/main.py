@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
         ...       "--format", "json"])  # doctest: +SKIP
     """
-    streams = sys.stdout, sys.stderr
+    before = sys.stdout, sys.stderr, sys.unraisablehook
     max_bytes = os.environ.get(MAX_BYTES)
     try:
         with InterruptGuard() as work:
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(INTERRUPT_LINE, end="", file=sys.stderr)
         return INTERRUPT_STATUS
     finally:
-        sys.stdout, sys.stderr = streams
+        sys.stdout, sys.stderr, sys.unraisablehook = before
         os.environ.pop(MAX_BYTES, None)
         os.environ |= {} if max_bytes is None else {MAX_BYTES: max_bytes}
 
@@ -67,6 +67,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
                 stream.reconfigure(errors="replace")
         sys.stdout = SafeStream(sys.stdout or _ClosedOutput())
         sys.stderr = SafeStream(sys.stderr or io.StringIO(), is_needed=False)
+        sys.unraisablehook = lambda _: None  # a library's clean-up failed, as on a full disk
         from pqpp_cli.commands import parse_command
 
         words = list(sys.argv[1:] if arguments is None else arguments)
@@ -98,7 +99,6 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has stopped
         sys.stdout.discard_output()
-        return 0
     except SystemExit as exit_request:  # from the parser, or on SIGTERM
         return int(exit_request.code or 0)
     except BaseException as error:  # Rust's panics, too
@@ -136,6 +136,7 @@ class _ClosedOutput(io.TextIOBase):
 
 def _describe(error: BaseException, kind: type | None, owner: str) -> tuple[int, list[str]]:
     """Return the exit status of an error, and the lines to print."""
+    from pqpp_files.atomic_write import find_full_disk_errno
     from pqpp_files.errors import PqppError, describe, is_out_of_memory
 
     if is_out_of_memory(error):
@@ -157,6 +158,10 @@ def _describe(error: BaseException, kind: type | None, owner: str) -> tuple[int,
     if isinstance(error, OSError | PqppError):
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [replace_option_names(line, kind) if kind else line for line in lines]
+    if find_full_disk_errno(error):  # of a library's own files
+        return 2, [
+            "no space left on the disk of HF_HOME or TMPDIR; free space, or set another folder"
+        ]
     line, hint = describe(error), "(PQPP_TRACEBACK=1 prints the traceback)"
     if owner == "import":
         return 2, [f"a library cannot start: {line}; check your environment variables {hint}"]
