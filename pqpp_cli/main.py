@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
         ...       "--format", "json"])  # doctest: +SKIP
     """
-    before = sys.stdout, sys.stderr, sys.unraisablehook
+    streams = sys.stdout, sys.stderr
     max_bytes = os.environ.get(MAX_BYTES)
     try:
         with InterruptGuard() as work:
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(INTERRUPT_LINE, end="", file=sys.stderr)
         return INTERRUPT_STATUS
     finally:
-        sys.stdout, sys.stderr, sys.unraisablehook = before
+        sys.stdout, sys.stderr = streams
         os.environ.pop(MAX_BYTES, None)
         os.environ |= {} if max_bytes is None else {MAX_BYTES: max_bytes}
 
@@ -67,7 +67,6 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
                 stream.reconfigure(errors="replace")
         sys.stdout = SafeStream(sys.stdout or _ClosedOutput())
         sys.stderr = SafeStream(sys.stderr or io.StringIO(), is_needed=False)
-        sys.unraisablehook = lambda _: None  # a library's clean-up failed, as on a full disk
         from pqpp_cli.commands import parse_command
 
         words = list(sys.argv[1:] if arguments is None else arguments)

@@ -50,7 +50,7 @@ def test_completion_without_a_line_is_ignored(monkeypatch):
 EXCEL_ON_A_FULL_DISK = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-from pqpp_cli.main import main
+from pqpp_cli.entry import main
 sys.exit(main(["predict", "a cat and a dog " * 1000, "--output", "a.xlsx"]))
 """
 
