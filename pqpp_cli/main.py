@@ -101,8 +101,10 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     except SystemExit as exit_request:  # from the parser, or on SIGTERM
         return int(exit_request.code or 0)
     except BaseException as error:  # Rust's panics, too
-        if work.is_interrupted or isinstance(error, KeyboardInterrupt):  # numpy's import hides it
+        if isinstance(error, KeyboardInterrupt) or work.status == INTERRUPT_STATUS:
             raise KeyboardInterrupt from None
+        if work.status:  # numpy's import hides both signals
+            return work.status
         if os.environ.get("PQPP_TRACEBACK"):
             raise
         from traceback import walk_tb
