@@ -274,12 +274,11 @@ def make_study(
                     by_model.setdefault(image["model"], []).append(by_hash[image["sha256"]])
             if warning := find_model_leak(by_model, get_copies(study)):
                 logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
+            create_store(study, items, images, is_first=True)
             try:
-                create_store(study, items, images, is_first=True)
                 write_file(target, _format_yaml(study))
-            except BaseException as error:
-                if not isinstance(error, AnnotationError):  # the database may be of another study
-                    drop_store(study)
+            except BaseException:
+                drop_store(study)
                 raise
     return read_study(target)
 

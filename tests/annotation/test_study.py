@@ -116,7 +116,11 @@ def test_control_items_depend_on_the_seed(tmp_path):
     assert len(prompt_sets[0]) == 5 and prompt_sets[0] == prompt_sets[1] != prompt_sets[2]
 
 
-def test_unused_database_of_a_killed_run_is_replaced(tmp_path):
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_unused_database_of_a_killed_run_is_replaced(tmp_path, monkeypatch):
     study = write_study(tmp_path)
     (tmp_path / "study.yaml").unlink()  # written last
     remade = write_study(tmp_path)
@@ -127,12 +131,13 @@ def test_unused_database_of_a_killed_run_is_replaced(tmp_path):
     (tmp_path / "study.yaml").unlink()
     with pytest.raises(AnnotationError, match="already exists"):
         write_study(tmp_path)
+    monkeypatch.setattr("pqpp_annotation.store.database.create_store", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_study(tmp_path)
+    open_store(remade).close()  # the database of the other study is still there
 
 
 def test_failed_make_study_leaves_no_files(tmp_path, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
     table = write_table(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
     monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", interrupt)
