@@ -307,8 +307,8 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
 
     with (
         lock_folder(study.root),
-        read_items(study, os.fspath(file)) as (items, images),
         closing(open_store(study)) as store,
+        read_items(study, os.fspath(file)) as (items, images),
     ):
         return add_items(store, items, images)
 

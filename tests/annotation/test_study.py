@@ -5,13 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
+from sqlalchemy import select
 from support.studies import write_study, write_table
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import reserve_item, skip_item
-from pqpp_annotation.study import make_study, read_study
+from pqpp_annotation.study import add_prompts, make_study, read_study
+from pqpp_annotation.study.images import get_copies
 from pqpp_annotation.study.study import parse_study
 from pqpp_files.atomic_write import write_file
 
@@ -144,3 +147,16 @@ def test_failed_make_study_leaves_no_files(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_interrupt_after_adding_items_keeps_their_images(tmp_path, monkeypatch):
+    study, table = write_study(tmp_path, prompts=1), write_table(tmp_path, prompts=40)
+    monkeypatch.setattr("pqpp_annotation.store.transactions.Store.close", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        add_prompts(study, table)
+    monkeypatch.undo()
+    store = open_store(read_study(tmp_path / "study.yaml"))
+    with store.begin_read() as db:
+        copies = set(db.scalars(select(Asset.shown)))
+    store.close()
+    assert len(copies) > 2 and all(map(get_copies(study).read, copies))
