@@ -160,9 +160,7 @@ def _describe(error: BaseException, kind: type | None, owner: str) -> tuple[int,
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [replace_option_names(line, kind) if kind else line for line in lines]
     if find_full_disk_errno(error):  # of a library's own files
-        return 2, [
-            "no space left on the disk of HF_HOME or TMPDIR; free space, or set another folder"
-        ]
+        return 2, ["no space left for files of a library; free space, or set HF_HOME and TMPDIR"]
     line, hint = describe(error), "(PQPP_TRACEBACK=1 prints the traceback)"
     if owner == "import":
         return 2, [f"a library cannot start: {line}; check your environment variables {hint}"]
