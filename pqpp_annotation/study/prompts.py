@@ -278,6 +278,7 @@ def make_study(
             try:
                 write_file(target, _format_yaml(study))
             except BaseException:
+                target.unlink(missing_ok=True)
                 drop_store(study)
                 raise
     return read_study(target)

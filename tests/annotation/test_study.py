@@ -141,9 +141,13 @@ def test_unused_database_of_a_killed_run_is_replaced(tmp_path, monkeypatch):
 
 
 def test_failed_make_study_leaves_no_files(tmp_path, monkeypatch):
+    def write_and_interrupt(*content):
+        write_file(*content)
+        raise KeyboardInterrupt
+
     table = write_table(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
-    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", interrupt)
+    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", write_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
