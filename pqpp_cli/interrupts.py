@@ -31,16 +31,16 @@ class InterruptGuard:
     signals that another program handles.
 
     Attributes:
-        is_interrupted: Whether Ctrl-C was pressed, even if a library then raised another error.
+        status: The exit status after a signal, even if a library then raised another error; else 0.
 
     Example:
         >>> with InterruptGuard() as work:
-        ...     work.is_interrupted
-        False
+        ...     work.status
+        0
     """
 
     def __init__(self) -> None:
-        self.is_interrupted = False
+        self.status = 0
         self._old_handlers: dict[int, object] = {}
 
     def __enter__(self) -> "InterruptGuard":
@@ -59,11 +59,12 @@ class InterruptGuard:
             _signal.signal(number, old_handler)
 
     def _interrupt(self, *_: object) -> None:
-        self.is_interrupted = True
+        self.status = INTERRUPT_STATUS
         raise KeyboardInterrupt
 
     def _terminate(self, number: int, _: object) -> None:
-        raise SystemExit(128 + number)  # a shell's status for a process ended by a signal
+        self.status = 128 + number  # a shell's status for a process ended by a signal
+        raise SystemExit(self.status)
 
 
 def _exit_at_once(*_: object) -> None:

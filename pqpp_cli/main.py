@@ -70,7 +70,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         from pqpp_cli.commands import parse_command
 
         words = list(sys.argv[1:] if arguments is None else arguments)
-        if "_ARGCOMPLETE" in os.environ:
+        if os.environ.keys() >= {"_ARGCOMPLETE", "COMP_LINE", "COMP_POINT"}:
             import argcomplete
 
             from pqpp_cli.commands import build_parser
@@ -98,12 +98,13 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has stopped
         sys.stdout.discard_output()
-        return 0
     except SystemExit as exit_request:  # from the parser, or on SIGTERM
         return int(exit_request.code or 0)
     except BaseException as error:  # Rust's panics, too
-        if work.is_interrupted or isinstance(error, KeyboardInterrupt):  # numpy's import hides it
+        if isinstance(error, KeyboardInterrupt) or work.status == INTERRUPT_STATUS:
             raise KeyboardInterrupt from None
+        if work.status:  # numpy's import hides both signals
+            return work.status
         if os.environ.get("PQPP_TRACEBACK"):
             raise
         from traceback import walk_tb
@@ -136,6 +137,7 @@ class _ClosedOutput(io.TextIOBase):
 
 def _describe(error: BaseException, kind: type | None, owner: str) -> tuple[int, list[str]]:
     """Return the exit status of an error, and the lines to print."""
+    from pqpp_files.atomic_write import find_full_disk_errno
     from pqpp_files.errors import PqppError, describe, is_out_of_memory
 
     if is_out_of_memory(error):
@@ -157,6 +159,8 @@ def _describe(error: BaseException, kind: type | None, owner: str) -> tuple[int,
     if isinstance(error, OSError | PqppError):
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [replace_option_names(line, kind) if kind else line for line in lines]
+    if find_full_disk_errno(error):  # of a library's own files
+        return 2, ["no space left for files of a library; free space, or set HF_HOME and TMPDIR"]
     line, hint = describe(error), "(PQPP_TRACEBACK=1 prints the traceback)"
     if owner == "import":
         return 2, [f"a library cannot start: {line}; check your environment variables {hint}"]

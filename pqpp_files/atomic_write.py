@@ -150,17 +150,14 @@ def lock_folder(folder: Path) -> Iterator[None]:
         >>> with lock_folder(Path()):
         ...     pass
     """
-    handle = None
-    with contextlib.suppress(OSError, ImportError):
-        import fcntl
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, ImportError):
+            import fcntl
 
-        handle = os.open(folder, os.O_RDONLY)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)  # which unlocks it
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
-    finally:
-        if handle is not None:
-            os.close(handle)  # which unlocks it
 
 
 def _exchange(first: Path, second: Path) -> bool:

@@ -43,13 +43,15 @@ def describe(error: BaseException, named: bool = True) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error means that memory is full.
+    """Return whether an error means that memory is full, or that there are too many threads.
 
     Example:
         >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: ..."))
         True
+        >>> is_out_of_memory(RuntimeError("can't start new thread"))
+        True
     """
-    words = ("allocate memory", "out of memory", "failed to map segment")
+    words = ("allocate memory", "out of memory", "failed to map segment", "start new thread")
     return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 

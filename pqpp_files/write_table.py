@@ -91,7 +91,7 @@ def encode_table(style: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
             raise ValueError(f"it has over {_MAX_ROWS:,} rows")
         for cell in chain.from_iterable(sheet):
             cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
-    book.save(file)
+        book.save(file)
     return file.getvalue()
 
 

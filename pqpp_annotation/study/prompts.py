@@ -250,6 +250,7 @@ def make_study(
     target = expand(path)
     if target.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: the name of a study file must end in .yaml or .yml")
+    target.parent.mkdir(parents=True, exist_ok=True)
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
@@ -273,12 +274,12 @@ def make_study(
                     by_model.setdefault(image["model"], []).append(by_hash[image["sha256"]])
             if warning := find_model_leak(by_model, get_copies(study)):
                 logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
+            create_store(study, items, images, is_first=True)
             try:
-                create_store(study, items, images, is_first=True)
                 write_file(target, _format_yaml(study))
-            except BaseException as error:
-                if not isinstance(error, AnnotationError):  # the database may be of another study
-                    drop_store(study)
+            except BaseException:
+                target.unlink(missing_ok=True)
+                drop_store(study)
                 raise
     return read_study(target)
 
@@ -307,8 +308,8 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
 
     with (
         lock_folder(study.root),
-        read_items(study, os.fspath(file)) as (items, images),
         closing(open_store(study)) as store,
+        read_items(study, os.fspath(file)) as (items, images),
     ):
         return add_items(store, items, images)
 

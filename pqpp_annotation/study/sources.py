@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_files.atomic_write import atomic_write, write_file
+from pqpp_files.atomic_write import atomic_write, lock_folder, write_file
 from pqpp_files.hashes import hash_parts
 
 _AT_ONCE = 8
@@ -30,10 +30,7 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
         {}
     """
     paths = {url: folder / hash_parts([url])[:32] for url in urls}
-    if not paths:
-        return {}
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         faults = [fault for fault in pool.map(_download, paths.items()) if fault]
     if faults:
@@ -102,7 +99,6 @@ def write_prompt_table(rows: Any, folder: Path, image_column: str = "image") -> 
     ]
     rows = rows.select_columns(columns)
     folder.mkdir(parents=True, exist_ok=True)
-    first, lines = len(list(folder.iterdir())), []
 
     def write_new(name: str, content: str | bytes) -> Path:
         if (path := folder / name).exists():
@@ -110,13 +106,15 @@ def write_prompt_table(rows: Any, folder: Path, image_column: str = "image") -> 
         write_file(path, content)
         return path
 
-    for number, row in enumerate(rows):
-        if is_image:
-            cell = row[image_column] or {}
-            path, content = Path(cell.get("path") or ""), cell.get("bytes")
-            if content is None and not path.is_file():
-                raise AnnotationError(f"dataset, row {number + 1}: image not found; remove the row")
-            row[image_column] = f"{first + number:06d}{path.suffix.lower()}"
-            write_new(row[image_column], path.read_bytes() if content is None else content)
-        lines.append(json.dumps(row, ensure_ascii=False, default=str))
-    return write_new(f"prompts-{first:06d}.jsonl", "\n".join(lines) + "\n")
+    with lock_folder(folder):  # another run may number its images at the same time
+        first, lines = len(list(folder.iterdir())), []
+        for number, row in enumerate(rows, 1):
+            if is_image:
+                cell = row[image_column] or {}
+                path, content = Path(cell.get("path") or ""), cell.get("bytes")
+                if content is None and not path.is_file():
+                    raise AnnotationError(f"dataset, row {number}: image not found; remove the row")
+                row[image_column] = f"{first + number - 1:06d}{path.suffix.lower()}"
+                write_new(row[image_column], path.read_bytes() if content is None else content)
+            lines.append(json.dumps(row, ensure_ascii=False, default=str))
+        return write_new(f"prompts-{first:06d}.jsonl", "\n".join(lines) + "\n")

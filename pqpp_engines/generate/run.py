@@ -242,11 +242,12 @@ def _write_image(
     }
     name = get_image_path(generator, request)
     text = (json.dumps(metadata, indent=1, ensure_ascii=False) + "\n").encode()
-    # A killed run, or one that is still running, may have written the metadata already.
-    if not store.write_new(_get_metadata_path(name), text):
-        _reuse_image(store, generator, request)
+    with store.lock():
+        # A killed run, or one that is still running, may have written the metadata already.
+        if store.exists(_get_metadata_path(name)):
+            _reuse_image(store, generator, request)
         store.write(_get_metadata_path(name), text)
-    store.write(name, content)
+        store.write(name, content)
     return ImageResult(request, metadata)
 
 

@@ -12,7 +12,7 @@ from pqpp_backbones.chat.chat import Chat, Request, ServiceError, parse_json_rep
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import UNCONFIRMED, Judge
-from pqpp_files.atomic_write import write_file
+from pqpp_files.atomic_write import lock_folder, write_file
 from pqpp_files.paths import check_output_folder, expand
 from pqpp_files.write_table import format_table
 
@@ -208,7 +208,9 @@ def write_study(
     if not prompts:
         raise EngineError("all rewrites equal their prompts; there is nothing to compare")
     names = ("prompt_id", "prompt", "image", "model")
-    for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
-        columns = dict(zip(names, zip(*rows, strict=True), strict=False))
-        write_file(path / file, format_table("csv", columns))
+    path.mkdir(parents=True, exist_ok=True)
+    with lock_folder(path):  # another run may write the other file at the same time
+        for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
+            columns = dict(zip(names, zip(*rows, strict=True), strict=False))
+            write_file(path / file, format_table("csv", columns))
     return len(prompts) // 2

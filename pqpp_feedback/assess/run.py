@@ -24,6 +24,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, ge
 from pqpp_feedback.assess.pictures import Picture, find_images
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
+from pqpp_files.atomic_write import lock_folder
 from pqpp_files.errors import MissingExtraError, describe
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
@@ -100,13 +101,17 @@ def assess(
         1
     """
     path = expand(output).absolute()
-    if path.is_file():  # which may contain verdicts of other assessors or models
-        identities = [get_model_columns(assessor) for assessor in assessors]
-        rows = ({name: row[name] for name in identities[0]} for row in stored.read_verdicts(path))
+    identities = [get_model_columns(assessor) for assessor in assessors]
+
+    def refuse_other_verdicts() -> None:
+        read = stored.read_verdicts(path) if path.is_file() else ()
+        rows = ({name: row[name] for name in identities[0]} for row in read)
         other = next((row for row in rows if row not in identities), None)
         if other and not replace:
             problem = f"{path} contains verdicts of {other['routine']} by {other['model']:.100}"
             raise FeedbackError(f"{problem}; use another file, or set `replace`")
+
+    refuse_other_verdicts()
     for assessor in assessors:
         assessor.prepare(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
@@ -124,7 +129,9 @@ def assess(
     files = [folder / shard.name for shard in shards]
     summary.missing = sum(not file.is_file() for file in files)
     if not summary.missing:
-        summary.rows = _merge_parts(files, path)
+        with lock_folder(path.parent):  # another run may have written verdicts since
+            refuse_other_verdicts()
+            summary.rows = _merge_parts(files, path)
     return summary
 
 

@@ -99,14 +99,20 @@ class ShardStore:
         with self._convert_error():
             self._files.pipe_file(name, content)
 
+    def lock(self) -> contextlib.AbstractContextManager[None]:
+        """Let only one process at a time run a block, if the store is a folder; create it."""
+        if not self.is_local:
+            return contextlib.nullcontext()
+        Path(self.url).mkdir(parents=True, exist_ok=True)
+        return lock_folder(Path(self.url))
+
     def write_new(self, name: str, content: bytes) -> bool:
         """Write an output unless it exists, and return whether it was written.
 
         If the store cannot refuse existing names, the last of several simultaneous writers wins.
         """
         if self.is_local:
-            Path(self.url).mkdir(parents=True, exist_ok=True)
-            with lock_folder(Path(self.url)):
+            with self.lock():
                 if is_new := not self.exists(name):
                     self.write(name, content)
             return is_new

@@ -1,15 +1,22 @@
 """The study file: reading, writing and invalid settings."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import yaml
+from sqlalchemy import select
 from support.studies import write_study, write_table
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import reserve_item, skip_item
-from pqpp_annotation.study import make_study, read_study
+from pqpp_annotation.study import add_prompts, make_study, read_study
+from pqpp_annotation.study.images import get_copies
 from pqpp_annotation.study.study import parse_study
+from pqpp_files.atomic_write import write_file
 
 
 def test_study_file_round_trip(tmp_path):
@@ -72,6 +79,18 @@ def test_make_study_replaces_no_study(tmp_path):
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
 
 
+def test_only_one_of_two_runs_makes_a_study_in_a_new_folder(tmp_path, monkeypatch):
+    def write_late(*content):
+        time.sleep(0.5)  # so that the other run could see the database without the study file
+        write_file(*content)
+
+    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", write_late)
+    place = (tmp_path / "new" / "study.yaml", write_table(tmp_path), tmp_path / "images", "rating")
+    with ThreadPoolExecutor(2) as pool:
+        faults = [run.exception() for run in [pool.submit(make_study, *place) for _ in range(2)]]
+    assert sorted(type(fault) for fault in faults if fault) == [AnnotationError]
+
+
 def test_warns_about_an_image_with_two_prompts(tmp_path, caplog):
     table = write_table(tmp_path)
     name, *_ = sorted(path.name for path in (tmp_path / "images").iterdir())
@@ -100,7 +119,11 @@ def test_control_items_depend_on_the_seed(tmp_path):
     assert len(prompt_sets[0]) == 5 and prompt_sets[0] == prompt_sets[1] != prompt_sets[2]
 
 
-def test_unused_database_of_a_killed_run_is_replaced(tmp_path):
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_unused_database_of_a_killed_run_is_replaced(tmp_path, monkeypatch):
     study = write_study(tmp_path)
     (tmp_path / "study.yaml").unlink()  # written last
     remade = write_study(tmp_path)
@@ -111,15 +134,33 @@ def test_unused_database_of_a_killed_run_is_replaced(tmp_path):
     (tmp_path / "study.yaml").unlink()
     with pytest.raises(AnnotationError, match="already exists"):
         write_study(tmp_path)
+    monkeypatch.setattr("pqpp_annotation.store.database.create_store", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_study(tmp_path)
+    open_store(remade).close()  # the database of the other study is still there
 
 
 def test_failed_make_study_leaves_no_files(tmp_path, monkeypatch):
-    def interrupt(*_):
+    def write_and_interrupt(*content):
+        write_file(*content)
         raise KeyboardInterrupt
 
     table = write_table(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
-    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", interrupt)
+    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", write_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_interrupt_after_adding_items_keeps_their_images(tmp_path, monkeypatch):
+    study, table = write_study(tmp_path, prompts=1), write_table(tmp_path, prompts=40)
+    monkeypatch.setattr("pqpp_annotation.store.transactions.Store.close", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        add_prompts(study, table)
+    monkeypatch.undo()
+    store = open_store(read_study(tmp_path / "study.yaml"))
+    with store.begin_read() as db:
+        copies = set(db.scalars(select(Asset.shown)))
+    store.close()
+    assert len(copies) > 2 and all(map(get_copies(study).read, copies))

@@ -1,5 +1,6 @@
 """The `pqpp` command: help, completion, exit statuses and one-line errors."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -39,6 +40,33 @@ def test_tab_completion_lists_datasets_files_and_splits(line, expected, tmp_path
         [sys.executable, "-m", "pqpp"], env=os.environ | request | reply | paths, cwd=tmp_path
     )
     assert expected <= set((tmp_path / "answer").read_text().split("\n"))
+
+
+def test_completion_without_a_line_is_ignored(monkeypatch):
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    assert main(["--version"]) == 0
+
+
+EXCEL_ON_A_FULL_DISK = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+from pqpp_cli.entry import main
+sys.exit(main(["predict", "a cat and a dog " * 1000, "--output", "a.xlsx"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes")
+def test_full_disk_for_the_files_of_a_library_is_one_line(tmp_path, monkeypatch, capsys):
+    words = [sys.executable, "-c", EXCEL_ON_A_FULL_DISK]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+    def fail(command):
+        raise RuntimeError from OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", fail)
+    assert main(["models", "list"]) == 2
+    assert capsys.readouterr().err.startswith("pqpp: error: no space left")
 
 
 def test_missing_package_is_one_line(monkeypatch, capsys, tmp_path):

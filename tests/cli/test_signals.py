@@ -1,9 +1,13 @@
 """Ctrl-C during imports and at exit: one line, and status 130."""
 
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
+
+from pqpp_cli.main import main
 
 INTERRUPTED_IMPORT = """
 import os, signal, sys
@@ -33,6 +37,20 @@ def test_interrupt_at_exit_is_one_line(tmp_path):
     done = run_code(tmp_path, INTERRUPTED_IMPORT.format(module="none", at_exit=INTERRUPT))
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
     assert "mean_rr" in done.stdout
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_that_a_library_hides_end_the_run(number, status, monkeypatch):
+    def hide(command):
+        try:
+            os.kill(os.getpid(), number)
+        except BaseException:
+            raise ImportError("a library failed") from None  # as numpy's import does
+
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", hide)
+    before = signal.signal(number, signal.SIG_DFL if status == 143 else signal.default_int_handler)
+    assert main(["models", "list"]) == status
+    signal.signal(number, before)
 
 
 @pytest.mark.parametrize("handler", ["SIG_IGN", "SIG_DFL"])

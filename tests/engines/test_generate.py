@@ -6,7 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -27,6 +29,7 @@ from pqpp_engines.generate import (
 )
 from pqpp_engines.generate.generators import Generator, ImageRequest
 from pqpp_engines.generate.run import GenerationJob
+from pqpp_files.shards import ShardStore
 
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
     ("a red cat on a mat", "a blue dog", "two green birds", "three boats"))]  # fmt: skip
@@ -353,3 +356,25 @@ def test_refuses_image_of_a_single_colour(pipeline, tmp_path):
     summary = generate(generator, PROMPTS[:1], tmp_path, 1)
     assert (summary.made, summary.refused) == (0, 1) and "NaN" in summary.last_refusal
     assert not list(tmp_path.rglob("*.png"))
+
+
+def test_two_runs_do_not_mix_an_image_and_its_json(tmp_path, monkeypatch):
+    """The images of an API differ from run to run."""
+    both, write, delays = threading.Barrier(2, timeout=20), ShardStore.write, iter([0.5, 0])
+
+    def write_late(store, name, content):
+        time.sleep(next(delays) if name.endswith(".png") else 0)
+        write(store, name, content)
+
+    def run(colour):
+        generator = FakeGenerator()
+        image = GeneratedImage(Image.new("RGB", (8, 8), (colour, 0, 0)), False)
+        generator.generate = lambda requests: [image for _ in requests if both.wait() >= 0]
+        generate(generator, PROMPTS[:1], tmp_path, 1)
+
+    monkeypatch.setattr(ShardStore, "write", write_late)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, (1, 2)))
+    (path,) = tmp_path.glob("images/*/*.png")
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert json.loads(path.with_suffix(".json").read_text())["sha256"] == sha256

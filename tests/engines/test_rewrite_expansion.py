@@ -2,6 +2,8 @@
 
 import csv
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.draw import COMMAND
@@ -9,7 +11,7 @@ from support.draw import COMMAND
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import reserve_item
 from pqpp_cli.main import main
-from pqpp_engines.rewrite import Judge
+from pqpp_engines.rewrite import Judge, rewriting
 from pqpp_engines.rewrite.judge import UNCONFIRMED
 
 
@@ -67,3 +69,21 @@ def test_study_works_with_generate_and_annotate(tmp_path, capsys, monkeypatch):
     assert json.loads(first.read_text())["prompt"] == pairs[0]["prompt"]
     other = (tmp_path / "made/images" / pairs[1]["image"]).with_suffix(".json")
     assert json.loads(other.read_text())["prompt"] == dict(accepted)[pairs[1]["prompt"]]
+
+
+def test_two_runs_do_not_mix_the_files_of_a_study(tmp_path, monkeypatch):
+    write_file = rewriting.write_file
+
+    def write_late(path, content):
+        time.sleep(0.5 if "cat" in content and path.name == rewriting.PAIRS else 0)
+        write_file(path, content)
+
+    def run(prompt):
+        time.sleep(0 if prompt == "a cat" else 0.2)
+        rewriting.write_study(tmp_path / "ab", ["1"], [prompt], [f"{prompt} at night"], "sdxl", 1)
+
+    monkeypatch.setattr(rewriting, "write_file", write_late)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, ("a cat", "a dog")))
+    for name in (rewriting.PROMPTS, rewriting.PAIRS):
+        assert "a dog" in (tmp_path / "ab" / name).read_text()

@@ -76,6 +76,12 @@ def test_invalid_column_is_one_line(tmp_path, style, cells):
         encode_table(style, {"n": cells})
 
 
+def test_excel_with_a_wrong_clock_is_one_line(monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # ZIP has no dates before 1980
+    with pytest.raises(FileError, match="cannot be written as Excel"):
+        encode_table("xlsx", {"n": [1]})
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
 def test_pipes_equal_files(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -61,6 +61,16 @@ def test_keeps_verdicts_of_other_models(pictures, tmp_path):
     assert path.read_bytes() == before and other.batches == []
     assert assess(pictures, [other], path, replace=True).rows == 100
     assert len(list(read_verdicts(path))) == 100
+
+    def observe_late(*batch):
+        assess(pictures, [Redness()], path)  # as another process may do at the same time
+        return Redness.observe(other, *batch)
+
+    path.unlink()
+    other.observe = observe_late
+    with pytest.raises(FeedbackError, match="contains verdicts of redness-mean"):
+        assess(pictures, [other], path)
+    assert path.read_bytes() == before
     pq.write_table(pa.table({"a": [1]}), path)
     with pytest.raises(FeedbackError, match="has no column 'image'; use a table"):
         assess(pictures, [Redness()], path, replace=True)
