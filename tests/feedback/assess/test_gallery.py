@@ -13,6 +13,7 @@ from support.redness import write_images  # noqa: E402
 
 from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
 from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
+from pqpp_feedback.assess.verdicts import COLUMNS  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}\x1b[2J\u202e"
@@ -74,6 +75,12 @@ def test_missing_image_does_not_hide_others(folder):
     assert render_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
     with pytest.raises(FeedbackError, match="has none of the"):
         render_gallery(rows[:1], folder, folder / "p.html")
+
+
+@pytest.mark.parametrize("name", sorted(set(COLUMNS) - {"image"}))
+def test_shows_rows_without_a_cell(folder, name):
+    page = render_gallery([make_row(**{name: None})], folder, folder / "p.html")
+    assert page.count('class="image"') == 1
 
 
 def test_sorts_disagreement_with_people_first(folder):
