@@ -32,10 +32,10 @@ class SafeStream:
 
     def write(self, text: str) -> None:
         """Write text; after an error, discard further output."""
-        is_progress_bar = not text.strip("\n\r").replace(_CURSOR_UP, "")
+        is_bar = not (self._is_needed or text.strip("\n\r").replace(_CURSOR_UP, ""))
         try:
             keep = "\n\t" if self._is_needed else "\n\r\t"  # bars move to the start of a line
-            self.stream.write(text if is_progress_bar else escape_controls(text, keep))
+            self.stream.write(text if is_bar else escape_controls(text, keep))
         except OSError:
             self.discard_output()
             if self._is_needed:

@@ -367,7 +367,10 @@ class Parquet(Format):
             names = file.schema_arrow.names
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
             if len(levels) == 1 and isinstance(levels[0], dict):
-                self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
+                rows = range(file.metadata.num_rows)
+                index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
+                # A tool that selects rows may keep the index of all rows.
+                self.index = index if len(index[: len(rows) + 1]) == len(rows) else rows
             else:
                 self.index = [level for level in levels if level in names]
             if self.requested:

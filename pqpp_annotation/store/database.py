@@ -24,7 +24,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.databases import open_sqlite
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.paths import expand
+from pqpp_files.paths import expand, join_inside
 
 _CONNECTIONS = 20
 _TYPES = {int: ["integer"], bool: ["integer"], float: ["real", "integer"], str: ["text"]}
@@ -36,17 +36,18 @@ def get_database_url(name: str, folder: Path) -> URL:
 
     Args:
         name: A path, or `$NAME` of an environment variable with a PostgreSQL URL.
-        folder: The folder that paths are relative to.
+        folder: The folder of the study file, out of which no path or link may lead.
 
     Raises:
         AnnotationError: The variable contains no PostgreSQL URL.
+        FileError: The path leads out of the folder.
 
     Example:
         >>> get_database_url("a.db", Path("/mine"))
         sqlite:////mine/a.db
     """
     if not name.startswith("$"):
-        return make_sqlite_url((folder / expand(name)).absolute())
+        return make_sqlite_url(join_inside(folder, name).absolute())
     # A study file may come from somebody else: it must not reveal other variables.
     with contextlib.suppress(ArgumentError, ValueError):
         url = make_url(os.environ.get(name[1:], ""))

@@ -49,15 +49,15 @@ def send_task_image(visit: Visit, assignment: int, name: str) -> Response:
 
 def send_image(visit: Visit, image: Asset) -> Response:
     """Send the displayed copy of an image, which browsers may cache."""
-    content, media_type = visit.site.copies.read(image.shown), image.media_type
-    if content is None:
-        content, media_type = _restore_copy(visit, image)
+    content = visit.site.copies.read(image.shown) or _restore_copy(visit, image)
     headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    # A type in somebody else's database could make the image a page.
+    media_type = "image/png" if content.startswith(b"\x89PNG") else "image/jpeg"
     return Response(content, media_type=media_type, headers=headers)
 
 
-def _restore_copy(visit: Visit, image: Asset) -> tuple[bytes, str]:
-    """Create a lost copy again from the original file; return the copy and its media type."""
+def _restore_copy(visit: Visit, image: Asset) -> bytes:
+    """Create a lost copy again from the original file, and return it."""
     path, content = visit.study.root / image.location, b""
     copy: CheckedImage | str = "the image is missing or has changed; restore the file"
     with contextlib.suppress(OSError):
@@ -68,4 +68,4 @@ def _restore_copy(visit: Visit, image: Asset) -> tuple[bytes, str]:
         LOG.error("%s: %s", path, copy)
         raise HTTPException(404, "This image is missing or has changed.")
     update_image_record(visit.store, copy)
-    return visit.site.copies.read(copy.shown) or b"", copy.media_type
+    return visit.site.copies.read(copy.shown) or b""

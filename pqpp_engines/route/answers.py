@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pqpp_backbones.chat.ledger import Ledger
+from pqpp_backbones.errors import ServiceError
 from pqpp_engines.route.routes import Account, Rule
-from pqpp_files.errors import describe
+from pqpp_files.errors import describe, reraise
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import join_inside
 
@@ -84,23 +85,24 @@ class RouteLog:
             occurrences[text] += 1
         with self._ledger.lock():
             lines = [line for line in self._ledger.lines if line.get("router") == router]
-        replies = {line["key"]: line["reply"] for line in lines if "reply" in line}
-        logged = {n: replies[key] for n, key in enumerate(self._keys) if key in replies}
-        self.answers: dict[int, RoutedAnswer] = {}
-        for index, reply in logged.items():
-            answer = RoutedAnswer(reply["result"], reply["route"], reply["failed"])
-            if reply["image"]:
-                from PIL import Image
+        with reraise(f"{path} has a damaged entry", "choose another `log`", ServiceError):
+            replies = {line["key"]: line["reply"] for line in lines if "reply" in line}
+            logged = {n: replies[key] for n, key in enumerate(self._keys) if key in replies}
+            self.answers: dict[int, RoutedAnswer] = {}
+            for index, reply in logged.items():
+                answer = RoutedAnswer(reply["result"], reply["route"], reply["failed"])
+                if reply["image"]:
+                    from PIL import Image
 
-                file = join_inside(self._images, reply["image"])
-                if not file.is_file():  # the user removed it
-                    continue
-                with Image.open(file) as answer.result:  # noqa: TID251 - in its own mode
-                    answer.result.load()
-            self.answers[index] = answer
-        unanswered = {key for index, key in enumerate(self._keys) if index not in self.answers}
-        spent = sum(line.get("paid", line["most"]) for line in lines)
-        self.account = Account(len({line["key"] for line in lines} - unanswered), spent)
+                    file = join_inside(self._images, reply["image"])
+                    if not file.is_file():  # the user removed it
+                        continue
+                    with Image.open(file, formats=["TIFF"]) as answer.result:  # noqa: TID251 - own mode
+                        answer.result.load()
+                self.answers[index] = answer
+            unanswered = {key for index, key in enumerate(self._keys) if index not in self.answers}
+            spent = sum(line.get("paid", line["most"]) for line in lines)
+            self.account = Account(len({line["key"] for line in lines} - unanswered), spent)
 
     def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
         """Record a call before it is made, and return its number."""

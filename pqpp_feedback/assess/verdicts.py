@@ -14,8 +14,9 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import atomic_write, write_file
-from pqpp_files.errors import FileError, describe, is_out_of_memory
+from pqpp_files.errors import FileError, describe, is_out_of_memory, reraise
 from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.write_table import encode_table
@@ -173,7 +174,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
                 raise FeedbackError(f"{table.locate(row)}: expected a verdict; got {verdict!r:.40}")
             columns["verdict"][row] = ANSWERS.get(verdict)
         return (yield from pa.table(columns, make_table([]).schema).to_pylist())
-    Input(path)
+    source = Input(path)
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
@@ -181,12 +182,11 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     if missing := [name for name in COLUMNS if name not in file.schema_arrow.names]:
         problem = f"{path} has no column {missing[0]!r}"
         raise FeedbackError(f"{problem}; use a table written by pqpp assess")
-    try:
-        for batch in file.iter_batches(_BATCH_SIZE, columns=list(COLUMNS)):
-            yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: invalid UTF-8
-        reason = describe(error, named=False)[:100]
-        raise FileError(f"{path} is damaged ({reason}); copy the file again") from None
+    with reraise(f"{path} is damaged", "copy the file again"):
+        for group in range(file.num_row_groups):
+            check_parquet(path, list(COLUMNS), source.name, source.get_limit(), [group])
+            for batch in file.iter_batches(_BATCH_SIZE, [group], list(COLUMNS)):
+                yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()
 
 
 def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:

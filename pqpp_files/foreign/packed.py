@@ -76,7 +76,9 @@ def _get_size(array: Any) -> int:
         return sum(map(_get_size, array.chunks))
     if isinstance(array, pa.StructArray):
         return sum(map(_get_size, array.flatten()))
-    if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
+    if isinstance(array, pa.MapArray):
+        return _get_size(array.keys) + _get_size(array.items)
+    if hasattr(array, "flatten"):  # a list of any type
         return _get_size(array.flatten())
     if not isinstance(array, pa.DictionaryArray) or pa.types.is_primitive(array.type.value_type):
         return array.nbytes

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
+from sqlalchemy import update
 from support.kinds import make_vote
 from support.served import get_next_state, join, open_client
 from support.studies import write_table
@@ -18,6 +19,7 @@ from support.studies import write_table
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study import add_prompts, make_study
 from pqpp_annotation.study.images import make_blind_copy
@@ -332,6 +334,9 @@ def test_lost_copies_are_restored_from_originals(tmp_path):
     client = join_study(store)
     url = get_next_state(client)["task"]["images"][0]["url"]
     before = client.get(url).content
+    with store.begin_write() as db:
+        db.execute(update(Asset).values(media_type="text/html"))
+    assert client.get(url).headers["Content-Type"] == "image/jpeg"
     for path in copies:
         path.write_bytes(b"other")
     assert client.get(url).content == before

@@ -1,5 +1,7 @@
 """Untrusted study files and tables reveal no secrets and no images of other folders."""
 
+import re
+
 import pytest
 from PIL import Image
 
@@ -54,3 +56,19 @@ def test_rejects_images_outside_the_folder(folder, kind, capsys):
     assert run_init() == 2
     assert "copy the file into this folder" in capsys.readouterr().err
     assert not list(folder.glob("*.db")) and not (folder / "study.yaml").exists()
+
+
+@pytest.mark.parametrize("kind", ["absolute", "link"])
+def test_rejects_databases_outside_the_folder(folder, kind, capsys):
+    assert run_init() == 0
+    text, (database,) = (folder / "study.yaml").read_text(), folder.glob("*.db")
+    other = folder / "theirs" / "study.yaml"
+    other.parent.mkdir()
+    other.with_name(database.name).symlink_to(database)
+    named = f"database: {database}" if kind == "absolute" else f"database: {database.name}"
+    other.write_text(re.sub("database: .*", named, text))
+    content = database.read_bytes()
+    for words in (["status"], ["export", "--output", "out"], ["backup", "--output", "copy.db"]):
+        assert main(["annotate", words[0], str(other), *words[1:]]) == 2
+        assert "copy the file into this folder" in capsys.readouterr().err
+    assert database.read_bytes() == content and not (folder / "copy.db").exists()

@@ -163,6 +163,9 @@ def test_control_characters_and_bars_in_prompts_are_escaped(tmp_path):
         assert not set(done.stdout) & set("\x1b\x07\x9b\u202e")
     done = run_pqpp("predict", *words, "--column", "x\x1b[2J\x07", cwd=tmp_path)
     assert done.returncode == 2 and not set(done.stderr) & set("\x1b\x07")
+    (tmp_path / "README.md").write_text("\x1b[A" * 9)  # moves the cursor, as progress bars do
+    done = run_pqpp("datasets", "show", ".", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == r"\x1b[A" * 9 + "\n"
     done = run_pqpp("predict", *words, "--output", "a\nb\x1b[2J.csv", cwd=tmp_path)
     assert done.stderr.splitlines()[-1] == r"written: a\nb\x1b[2J.csv"
     done = run_pqpp("predict", *words, "--tar\x1b[2J\x07", cwd=tmp_path)

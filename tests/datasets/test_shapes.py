@@ -179,6 +179,9 @@ def test_reports_missing_columns_and_invalid_cells_together(tmp_path, capsys):
     votes.loc[7, ["label", "annotator"]] = 9, ""
     votes.to_csv(path := tmp_path / "votes.csv", index=False)
     command = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
+    path.with_name("empty.csv").write_text("label,x\n")
+    assert main([command[0], str(path.with_name("empty.csv")), *command[2:]]) == 2
+    assert "missing columns 'prompt', 'model' (columns" in capsys.readouterr().err
     assert main(command) == 2
     errors = capsys.readouterr().err
     assert errors.count("\n") == 3 and "missing column 'model' (columns" in errors

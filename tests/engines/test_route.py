@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
 from pqpp_backbones.errors import ServiceError
 from pqpp_cli.main import main
@@ -199,7 +199,7 @@ def test_killed_job_resumes_without_paying_twice(tmp_path):
         router.route(texts, functions, log)
 
 
-def test_images_are_reused_from_log(tmp_path):
+def test_images_are_reused_from_log(tmp_path, monkeypatch):
     images = [Image.new(mode, (3, 2), 7) for mode in ("RGB", "RGBA", "L", "CMYK", "F")]
     router, texts, replies = Router(ROUTES, Rule(floor=-3.0)), PROMPTS[:5], iter(images)
     functions = {"glide": lambda _: next(replies), "sdxl": fail}
@@ -212,6 +212,12 @@ def test_images_are_reused_from_log(tmp_path):
     (tmp_path / "log.jsonl").write_text(log.replace('"0.tiff"', '"../outside.tiff"'))
     with pytest.raises(FileError, match=r"outside\.tiff is outside"):
         router.route(texts, functions, tmp_path / "log.jsonl")
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *_, **__: pytest.fail("it was run"))
+    images[0].save(tmp_path / "log.jsonl.images" / "0.tiff", "EPS")
+    for damaged in (log, log.replace('"result"', '"x"'), log.replace('"key"', '"x"')):
+        (tmp_path / "log.jsonl").write_text(damaged)
+        with pytest.raises(ServiceError, match="damaged entry"):
+            router.route(texts, functions, tmp_path / "log.jsonl")
 
 
 def test_budget_is_never_exceeded(tmp_path):

@@ -1,5 +1,6 @@
 """Compressed files that would fill the memory give one-line errors, in little memory."""
 
+import base64
 import gzip
 import io
 import os
@@ -33,10 +34,15 @@ SHEET = f"<worksheet {NAMESPACE}><sheetData>{{}}</sheetData></worksheet>"
 WIDE = '<row r="{0}"><c r="A{0}"><v>1</v></c><c r="XFD{0}"><v>1</v></c></row>'
 
 
-def encode_parquet(column):
-    content = io.BytesIO()
-    table = pa.table({"prompt": column})
-    pa.parquet.write_table(table, content, store_schema=False, compression="zstd")
+def encode_parquet(column, read_as=None):
+    """Return a Parquet file of a column, to be read as another Arrow type if one is given."""
+    content, table = io.BytesIO(), pa.table({"prompt": column})
+    schema = pa.schema({"prompt": read_as or column.type}).serialize()
+    options = {"store_schema": False, "compression": "zstd"}
+    with pa.parquet.ParquetWriter(content, table.schema, **options) as writer:
+        writer.write_table(table)
+        if read_as:
+            writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(schema)})
     return content.getvalue()
 
 
@@ -56,11 +62,18 @@ def encode_workbook(text, sheets=1):
 
 
 REPEATED_TEXT = pa.DictionaryArray.from_arrays(pa.array([0] * 500_000, pa.int32()), ["x" * 100_000])
+LIST = pa.ListArray.from_arrays([0, 500_000], REPEATED_TEXT)
 BOMBS = {
     "line.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a" * 150_000_000),
     "lines.csv.gz": lambda: gzip.compress(b'prompt\n"' + b"a\n" * 40_000_000),
     "often.parquet": lambda: encode_parquet(REPEATED_TEXT),
-    "lists.parquet": lambda: encode_parquet(pa.ListArray.from_arrays([0, 500_000], REPEATED_TEXT)),
+    "lists.parquet": lambda: encode_parquet(LIST),
+    "views.parquet": lambda: encode_parquet(LIST, pa.list_view(pa.string())),
+    "maps.parquet": lambda: encode_parquet(
+        pa.MapArray.from_arrays(
+            [0, 500_000], pa.nulls(500_000, pa.string()).fill_null("k"), REPEATED_TEXT
+        )
+    ),
     "none.parquet": lambda: encode_parquet(pa.nulls(10_000_000, pa.int32())),
     "long.xlsx": lambda: encode_workbook("<worksheet>" + " " * 150_000_000),
     "wide.xlsx": lambda: encode_workbook(SHEET.format("".join(map(WIDE.format, range(1, 9000))))),

@@ -302,6 +302,12 @@ def test_pandas_index_is_not_a_column(tmp_path):
     table = pa.parquet.read_table(tmp_path / "a.parquet")
     pa.parquet.write_table(table.select(["x"]), tmp_path / "a.parquet")  # as other programs do
     assert read_table(tmp_path / "a.parquet").index is None
+    for count in (5, 10**30):  # the metadata describe other rows
+        index = {"kind": "range", "start": -count, "stop": count, "step": 1}
+        metadata = json.dumps({"index_columns": [index], "columns": [], "column_indexes": []})
+        table = pa.table({"x": [1, 2]}).replace_schema_metadata({"pandas": metadata})
+        pa.parquet.write_table(table, tmp_path / "a.parquet")
+        assert read_table(tmp_path / "a.parquet").index == ("the index", range(2))
 
 
 def test_duplicates_among_many_columns_are_refused(tmp_path):

@@ -287,9 +287,9 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     """
     texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
     keys = np.array([fold_label(text) for text in texts], dtype=object)
-    is_missing = np.array([key in scale.missing for key in keys])
+    is_missing = np.array([key in scale.missing for key in keys], bool)
     is_blank = (keys == "") & ~is_missing
-    values = np.array([scale.parse_label(text) for text in texts])
+    values = np.array([scale.parse_label(text) for text in texts], float)
     rows = table.find_rows(role, np.isnan(values) & ~is_missing & ~is_blank)
     if len(rows):
         label = shlex.quote(table.rows[role].iloc[rows[0]].strip())

@@ -13,7 +13,9 @@ from support.redness import write_images  # noqa: E402
 
 from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
 from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
+from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, write_verdicts  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
+from pqpp_files.errors import FileError  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}\x1b[2J\u202e"
 
@@ -74,6 +76,21 @@ def test_missing_image_does_not_hide_others(folder):
     assert render_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
     with pytest.raises(FeedbackError, match="has none of the"):
         render_gallery(rows[:1], folder, folder / "p.html")
+
+
+@pytest.mark.parametrize("name", sorted(set(COLUMNS) - {"image"}))
+def test_shows_rows_without_a_cell(folder, name):
+    page = render_gallery([make_row(**{name: None})], folder, folder / "p.html")
+    assert page.count('class="image"') == 1
+
+
+def test_packed_verdicts_respect_the_memory_limit(tmp_path, monkeypatch):
+    path, row = tmp_path / "verdicts.parquet", make_row(prompt="x" * 10_000)
+    write_verdicts(path, [row] * 1000)
+    assert len(list(read_verdicts(path))) == 1000 and path.stat().st_size < 100_000
+    monkeypatch.setenv("PQPP_MAX_BYTES", "1000000")
+    with pytest.raises(FileError, match="needs more than 1,000,000 bytes"):
+        list(read_verdicts(path))
 
 
 def test_sorts_disagreement_with_people_first(folder):
