@@ -35,11 +35,11 @@ def get_database_url(name: str, folder: Path) -> URL:
     """Return a database's URL.
 
     Args:
-        name: A path, or `$NAME` of an environment variable with a PostgreSQL URL.
+        name: A path, or `$NAME` of an environment variable with a URL of PostgreSQL or SQLite.
         folder: The folder of the study file, out of which no path or link may lead.
 
     Raises:
-        AnnotationError: The variable contains no PostgreSQL URL.
+        AnnotationError: The variable contains no such URL.
         FileError: The path leads out of the folder.
 
     Example:
@@ -53,7 +53,10 @@ def get_database_url(name: str, folder: Path) -> URL:
         url = make_url(os.environ.get(name[1:], ""))
         if url.get_backend_name() in ("postgresql", "postgres"):
             return url.set(drivername="postgresql+psycopg")
-    raise AnnotationError(f"database: set {name} to a URL such as postgresql://USER@HOST/NAME")
+        if url.get_backend_name() == "sqlite" and url.database:
+            return make_sqlite_url(Path(url.database).absolute())
+    example = "postgresql://USER@HOST/NAME or sqlite:////FOLDER/study.db"
+    raise AnnotationError(f"database: set {name} to a URL such as {example}")
 
 
 def make_sqlite_url(path: Path) -> URL:

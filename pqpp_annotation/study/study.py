@@ -147,7 +147,7 @@ class Study(Options):
     prompts: str = option("", "table of prompts")
     image_dir: str | None = option(None, "image folder")
     image_column: str = option("image", "column of image names or URLs")
-    database: str = option("study.db", "path, or $NAME of an environment variable with a URL")
+    database: str = option("study.db", "path in the folder, or $NAME of a variable with a URL")
     language: str | None = option(None, "page language, such as de; default: the browser's")
     people_per_item: int = option(3, "annotators per item", ge=1)
     reservation_minutes: float = option(30.0, "minutes until an open item goes to others", gt=0)

@@ -59,7 +59,7 @@ def test_rejects_images_outside_the_folder(folder, kind, capsys):
 
 
 @pytest.mark.parametrize("kind", ["absolute", "link"])
-def test_rejects_databases_outside_the_folder(folder, kind, capsys):
+def test_rejects_databases_outside_the_folder(folder, kind, capsys, monkeypatch):
     assert run_init() == 0
     text, (database,) = (folder / "study.yaml").read_text(), folder.glob("*.db")
     other = folder / "theirs" / "study.yaml"
@@ -72,3 +72,6 @@ def test_rejects_databases_outside_the_folder(folder, kind, capsys):
         assert main(["annotate", words[0], str(other), *words[1:]]) == 2
         assert "copy the file into this folder" in capsys.readouterr().err
     assert database.read_bytes() == content and not (folder / "copy.db").exists()
+    other.write_text(re.sub("database: .*", "database: $MINE", text))
+    monkeypatch.setenv("MINE", f"sqlite:///{database}")
+    assert main(["annotate", "status", str(other)]) == 0  # the owner's own choice
