@@ -319,16 +319,14 @@ def clarity(
     frequency = statistics.collection_frequency
     background = frequency / statistics.n_tokens
     words = np.zeros(len(frequency))
-    weights_sum = 0.0
     for index, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
         counts = Counter(split_terms(captions[index]))
         frequencies = {int(t): counts[statistics.terms[t]] for t in statistics.find_terms(counts)}
         length = sum(frequencies.values())
         if length:
-            weights_sum += weight
             for term, count in frequencies.items():
                 words[term] += weight * count / length
-    model = smoothing * words + (1 - smoothing * weights_sum) * background
+    model = smoothing * words + (1 - smoothing * words.sum()) * background
     present = model > 0
     # A divergence is never negative, but its rounding error may be.
     return max(float(np.sum(model[present] * np.log2(model[present] / background[present]))), 0.0)
