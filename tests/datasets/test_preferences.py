@@ -2,6 +2,7 @@
 
 import re
 
+import krippendorff
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -197,10 +198,16 @@ def test_agreement_on_pairs_matches_scikit_learn(tmp_path):
         _, a, _, _, _, who, word, _ = line.split(",")
         choices[who].append(choice[word] * (1 if a == "m" else -1))
     agreements = built.preferences.agreements
-    kappa = cohen_kappa_score(choices["who0"], choices["who1"], weights="quadratic")
+    both = [np.append(own, np.negative(own)) for own in choices.values()]  # in both orders
+    kappa = cohen_kappa_score(*both, weights="quadratic")
     assert agreements.agreement == pytest.approx([kappa, kappa], abs=1e-9)
     ties = [np.mean(np.array(own_choices) == 0) for own_choices in choices.values()]
     assert agreements.ties == pytest.approx(ties)
+    alpha = krippendorff.alpha(np.array(both), level_of_measurement="ordinal")
+    assert built.preferences.alpha[0] == pytest.approx(alpha, abs=1e-9)
+    # The first model of the file has no effect.
+    other = build(preferences=write(tmp_path / "o.csv", *lines[::-1], header=IMAGE_HEADER))
+    assert other.preferences.alpha == pytest.approx(built.preferences.alpha, abs=1e-9)
     firsts = [line.split(",")[6] for line in lines if ",who0," in line]
     assert agreements.first[0] == firsts.count("a") / (firsts.count("a") + firsts.count("b"))
 
