@@ -150,8 +150,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     ranked = _sort_descending(scores)
     if ranked[0] <= 0:
         raise PredictorError(f"n_sigma needs a best score above 0; got {ranked[0]:g}")
-    top = ranked[ranked >= share * ranked[0]]
-    return float(np.sqrt(_variance(top)) / np.sqrt(query_length))
+    return float(np.sqrt(_variance(ranked[ranked >= share * ranked[0]]) / query_length))
 
 
 def score_variation(scores: ArrayLike, k: int = 100) -> float:
@@ -350,7 +349,8 @@ def _variance(values: Scores) -> float:
 
 
 def _get_collection_score(scores: Scores, collection_score: float | None) -> float:
-    return float(scores.mean()) if collection_score is None else collection_score
+    is_missing = collection_score is None or np.isnan(collection_score)  # NaN in a table of pandas
+    return float(scores.mean() if is_missing else collection_score)
 
 
 def _divide(value: float, collection_score: float) -> float:
