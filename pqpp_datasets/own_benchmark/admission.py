@@ -127,7 +127,7 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
             sides = pair[["value", "value_of_member"]].to_numpy().T
             if votes.turned is not None:
                 sides = np.append(sides, -sides, axis=1)
-            kappa = cohen_kappa(*sides, weights).statistic
+            kappa = cohen_kappa(sides[0], sides[1], weights).statistic
             kappas.setdefault(number, {})[votes.annotator_names[member]] = kappa
     return np.bincount(others["annotator"], minlength=len(votes.annotator_names)), kappas
 

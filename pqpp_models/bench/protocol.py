@@ -251,7 +251,7 @@ def evaluate_predictions(
 def pair_values(
     predictions: Predictions,
     cell: Column | Result,
-    true: Sequence[float | None],
+    true: Sequence[float | None] | NDArray[np.float64],
     sources: Sequence[str] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the predicted and the true values of the prompts in a cell.
@@ -381,8 +381,8 @@ def compare_with_baseline(
         test = {}
         if row.ranked and tested is not other and row.predicted in other.targets:
             columns = [one.values[:, one.targets.index(row.predicted)] for one in pair]
-            # Compare only prompts that both predict.
-            true = np.where(np.isnan(columns).any(axis=0), None, references[row.target])
+            true = np.array(references[row.target], dtype=float)
+            true[np.isnan(columns).any(axis=0)] = math.nan  # compare prompts that both predict
             (values, reference), (base, _) = (pair_values(one, row, true, sources) for one in pair)
             if len(reference) >= 4:
                 values = values * signs[row.predictor, row.label][0]

@@ -349,8 +349,8 @@ def _variance(values: Scores) -> float:
 
 
 def _get_collection_score(scores: Scores, collection_score: float | None) -> float:
-    is_missing = collection_score is None or np.isnan(collection_score)  # NaN in a table of pandas
-    return float(scores.mean() if is_missing else collection_score)
+    given = np.nan if collection_score is None else collection_score  # NaN in an empty cell
+    return float(scores.mean()) if np.isnan(given) else given
 
 
 def _divide(value: float, collection_score: float) -> float:

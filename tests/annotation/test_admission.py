@@ -79,28 +79,22 @@ def test_live_filtering_agrees_with_build(tmp_path, kind_name, with_control, rul
 
 
 def test_order_of_image_ids_does_not_matter_for_pairs():
-    draw, rows = np.random.default_rng(0), []
-    for item in range(60):
-        better = draw.random() < 0.8
-        for name in ("member", "anna", "bert"):
-            label = 1.0 if (draw.random() < 0.85) == better else -1.0
-            rows.append((f"{item}", name, label, draw.random() < 0.5))
-    table = pd.DataFrame(rows, columns=["image", "annotator", "label", "turned"])
-    table = table.assign(prompt_id=table["image"], model="", seconds=3.0)
-    table["control"] = table["annotator"] == "member"
-    is_odd = table["image"].astype(int) % 2 == 1
-    other = table.assign(label=table["label"].where(is_odd, -table["label"]))
-    other["turned"] ^= ~is_odd
-    results = []
-    for one in (table, other):
-        votes = to_study_votes(one, get_task_kind("preference"), {})
+    draw, names = np.random.default_rng(0), ["member", "anna", "bert"]
+    better = draw.choice([1.0, -1.0], (60, 1), p=[0.8, 0.2])
+    label = better * draw.choice([1.0, -1.0], (60, 3), p=[0.85, 0.15])
+    turned, results = draw.random((60, 3)) < 0.5, []
+    for sign in (np.ones((60, 1)), draw.choice([1.0, -1.0], (60, 1))):
+        ids = np.repeat(np.arange(60), 3).astype(str)
+        table = pd.DataFrame({"image": ids, "annotator": names * 60, "prompt_id": ids})
+        table = table.assign(label=(sign * label).ravel(), turned=(turned ^ (sign < 0)).ravel())
+        table = table.assign(control=table["annotator"] == "member", model="", seconds=3.0)
+        votes = to_study_votes(table, get_task_kind("preference"), {})
         result = filter_people(votes, BuildOptions(min_kappa=-1))
         kappas = [person.kappa for person in result.annotators]
-        results.append([result.alpha, result.ac1, *kappas, *result.agreements.agreement])
+        results.append([*kappas, result.alpha, result.ac1, *result.agreements.agreement])
     assert results[0] == pytest.approx(results[1], abs=1e-12)
     # Without ties, kappa is the share of equal choices minus that of different ones.
-    member, anna = (table["label"][table["annotator"] == name] for name in ("member", "anna"))
-    assert results[0][2] == pytest.approx(np.mean(member.to_numpy() * anna.to_numpy()))
+    assert results[0][:2] == pytest.approx((label[:, [0]] * label[:, 1:]).mean(axis=0))
 
 
 def test_exclude_flagged_refuses_flagged_annotators():
