@@ -2,7 +2,6 @@
 
 import re
 
-import krippendorff
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -176,6 +175,7 @@ def test_agreement_on_pairs_matches_scikit_learn(tmp_path):
     assert agreements.agreement == pytest.approx([kappa, kappa], abs=1e-9)
     ties = [np.mean(np.array(own_choices) == 0) for own_choices in choices.values()]
     assert agreements.ties == pytest.approx(ties)
+    krippendorff = pytest.importorskip("krippendorff")
     alpha = krippendorff.alpha(np.array(both), level_of_measurement="ordinal")
     assert built.preferences.alpha[0] == pytest.approx(alpha, abs=1e-9)
     # The first model of the file has no effect.
