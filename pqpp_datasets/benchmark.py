@@ -132,8 +132,7 @@ def load_entry(name: str, **code: Any) -> Benchmark:
     entry = dict(_read_entries()[name])
     entry = _read_entries().get(entry.pop("like", ""), {}) | entry
     entry.setdefault("splits", [*entry.get("rows", ())])
-    fields = {key: as_tuple(value) for key, value in entry.items()}
-    return Benchmark(name=name, **fields, **code)
+    return Benchmark(name=name, **{key: as_tuple(value) for key, value in entry.items()}, **code)
 
 
 @functools.cache

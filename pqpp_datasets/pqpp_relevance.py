@@ -35,8 +35,7 @@ def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
     # Queries are numbered over all splits, so the files of earlier splits are needed.
     splits = SPLITS[: SPLITS.index(split) + 1]
     tables = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
-    has_pickle = (folder / _V1_0_PICKLE).exists() or not tables
-    relevance = _V1_0_PICKLE if has_pickle else tables[0]
+    relevance = tables[0] if tables and not (folder / _V1_0_PICKLE).exists() else _V1_0_PICKLE
     return (*(files_v1_0(folder, name)[0] for name in splits), relevance)
 
 

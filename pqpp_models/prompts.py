@@ -91,17 +91,25 @@ def parse_prompts(rows: Any) -> list[Prompt]:
 def to_mappings(rows: Any) -> list[Any]:
     """Return rows as a list: those of a table as mappings, others unchanged.
 
+    Missing cells of a pandas ``DataFrame`` become None.
+
     Args:
         rows: rows, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
 
     >>> to_mappings({"prompt": ["a cat"], "scores": [[0.5]]})
     [{'prompt': 'a cat', 'scores': [0.5]}]
     """
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
+        cells = rows.astype(object).where(rows.notna(), None)
+        rows = {name: [*map(_unwrap_cell, column)] for name, column in cells.items()}
     if isinstance(rows, Mapping):
         return [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
-    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
-        return rows.to_dict("records")
     return list(rows)
+
+
+def _unwrap_cell(cell: Any) -> Any:
+    """Return a list instead of the array that pandas reads from a Parquet file."""
+    return cell.tolist() if getattr(cell, "ndim", 0) == 1 else cell
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:

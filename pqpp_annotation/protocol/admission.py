@@ -20,7 +20,7 @@ from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators, select_counted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
-from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
+from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, mirror_choices
 from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
 from pqpp_datasets.own_benchmark.votes.votes import Votes, index_rows
 from pqpp_metrics.functional._votes import get_ac1
@@ -136,8 +136,9 @@ def filter_people(
         if verdict == "" or (verdict and not annotator.reasons):
             annotators[index] = replace(annotator, reasons=(verdict,) if verdict else ())
     counted = select_counted_votes(votes, annotators, options.best)
-    rows = ~votes.control & ~votes.reference
-    item, value, ac1 = votes.item[rows], votes.value[rows], -1.0
+    rows, ac1 = ~votes.control & ~votes.reference, -1.0
+    columns = votes.item[rows], votes.value[rows]
+    item, value = columns if votes.turned is None else mirror_choices(*columns)
     alpha = compute_alpha(item, item, value, votes.scale.level)[0]
     if not np.isnan(alpha) and votes.scale.level != "interval":
         ac1 = get_ac1(np.unique(item, return_inverse=True)[1], value)[0]

@@ -44,8 +44,7 @@ def is_control_at(position: int, every: int, *seeds: object) -> bool:
         [2, 6, 16]
     """
     group, slot = divmod(position, every)
-    digest = _hash_seeds((*seeds, "group", group)).digest()
-    return int.from_bytes(digest, "big") % every == slot
+    return int.from_bytes(_hash_seeds((*seeds, "group", group)).digest(), "big") % every == slot
 
 
 def _hash_seeds(seeds: tuple[object, ...]):

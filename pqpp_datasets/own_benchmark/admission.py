@@ -5,7 +5,7 @@ admitted if their Cohen's kappa with each control member is at least `min_kappa`
 annotator and member rated (at least one image per member), and if more than `min_reference_share`
 of their ratings of reference images are highly relevant. On other ordinal scales than PQPP's, kappa
 has quadratic weights. The paper does not state its thresholds; pqpp's are 0.41 (the lowest kappa
-called moderate) and 0.5.
+called moderate) and 0.5. In kappas of choices between two images, each counts in both orders.
 """
 
 from dataclasses import dataclass
@@ -68,12 +68,11 @@ def filter_annotators(
     if not votes.has_annotators:
         return []
     control_members = [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
-    size = len(votes.annotator_names)
     shared, kappas = _compute_agreement(votes)
     regular = ~votes.control
     on_reference = regular & votes.reference
     counts, references, high = (
-        np.bincount(votes.annotator[mask], minlength=size).tolist()
+        np.bincount(votes.annotator[mask], minlength=len(votes.annotator_names)).tolist()
         for mask in (regular, on_reference, on_reference & (votes.value == votes.scale.high))
     )
     annotators = []
@@ -125,7 +124,10 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
     for member, member_votes in members.groupby("annotator"):
         pairs = others.merge(member_votes, on="item", suffixes=("", "_of_member"))
         for number, pair in pairs.groupby("annotator"):
-            kappa = cohen_kappa(pair["value"], pair["value_of_member"], weights).statistic
+            sides = pair[["value", "value_of_member"]].to_numpy().T
+            if votes.turned is not None:
+                sides = np.append(sides, -sides, axis=1)
+            kappa = cohen_kappa(sides[0], sides[1], weights).statistic
             kappas.setdefault(number, {})[votes.annotator_names[member]] = kappa
     return np.bincount(others["annotator"], minlength=len(votes.annotator_names)), kappas
 

@@ -187,7 +187,7 @@ def _list_targets(
         scores |= {f"p{k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
     targets: dict[Target, np.ndarray] = {}
     for measure, model_scores in scores.items():
-        limits = generation.limits if generation else None
+        limits = generation.limits if generation and measure == generation.measure else None
         *columns, mean = to_targets(model_scores, measure, limits)
         targets |= zip(columns, model_scores.values(), strict=True)
         # The mean share of wins is always 0.5 if all models are compared.

@@ -249,8 +249,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
             rank = rows.groupby("query").cumcount()
             table = rows.assign(position=rank).pivot(index="query", columns="position")
             # Missing results rank last and are irrelevant; a large score minus 1 may be the same.
-            below = np.nextafter(rows["score"].min(), -np.inf)
-            ranked = table["score"].fillna(below).to_numpy()
+            ranked = table["score"].fillna(np.nextafter(rows["score"].min(), -np.inf)).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)
             values = precision_at_k(scores=ranked, relevance=relevance, k=options.k)
             precision[model][table.index] = values

@@ -210,8 +210,7 @@ def _embed_images(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
         for name in table["image"].to_pylist():
             read_header(root / name)  # refuses other files
             images.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
-        index = table.column_names.index("image")
-        table = table.set_column(index, "image", pa.array(images))
+        table = table.set_column(table.column_names.index("image"), "image", pa.array(images))
         features = Features(Features.from_arrow_schema(table.schema) | {"image": Image()})
         schema = features.arrow_schema
         yield table.cast(schema).replace_schema_metadata(schema.metadata)

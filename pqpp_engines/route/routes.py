@@ -24,8 +24,10 @@ MODEL_TYPE = "pqpp_router"
 _SHARE_TOLERANCE = 0.005
 # In batches from this size, the best prompts gain more than those chosen by the price.
 _MIN_BATCH_SIZE = 10
-# The advantage of a prompt over the next one with the same gain, per unit of cost.
+# The advantage of a prompt over the next one with the same gain, for the highest cost.
 _TIE_ADVANTAGE = 1e-11
+# The tolerated error of a sum of costs, as a share of the highest cost.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ def find_price(
         return float(costs[choose_routes(value, costs, ood, rule, price)].mean())
 
     prices = _list_prices(value, costs, rule.share is not None)
-    allowed = limit + 1e-9 * max(abs(limit), 1.0)
+    allowed = limit + _ROUNDING * costs.max()
     if get_cost(prices[-1]) > allowed:
         raise EngineError(
             f"{int(ood.sum())} of {len(ood)} calibration prompts are out of domain and go to the "
@@ -270,19 +272,19 @@ class Account:
             step, total = float(np.ptp(costs)), self.n_prompts + len(value)
             remaining = rule.get_mean_cost(costs) * total - self.spent
             is_exact = not self.n_prompts or len(value) >= _MIN_BATCH_SIZE
-            low, high = -np.inf, remaining + 1e-9
+            low, high = -np.inf, remaining + _ROUNDING * costs.max()
             if rule.share is not None and not is_exact:
                 tolerance = max(_SHARE_TOLERANCE * total, 1.0) * step
                 low, high = remaining - tolerance, high + tolerance
             is_limited = len(value) and np.isfinite(remaining)
             if is_limited and step:
-                max_expensive = (high - costs.min() * len(value) + 1e-9) // step
-                ood = ood & (np.cumsum(ood) <= max_expensive)
+                # As many as the rule allows on the most expensive route.
+                ood = ood & (np.cumsum(ood) <= (high - costs.min() * len(value)) // step)
             chosen = choose_routes(value, costs, ood, rule, price)
             if is_limited and (is_exact or not low <= costs[chosen].sum() <= high):
                 limit = max(high / len(value), costs.min())  # failed calls may have overspent
-                penalty = _TIE_ADVANTAGE * np.abs(value).max() * np.arange(len(value))
-                value = value - penalty[:, None] * costs
+                penalty = _TIE_ADVANTAGE * (np.abs(value).max() or 1.0) * np.arange(len(value))
+                value = value - penalty[:, None] * costs / (costs.max() or 1.0)
                 price = find_price(value, costs, ood, rule, limit)
                 chosen = choose_routes(value, costs, ood, rule, price)
             self.n_prompts += len(value)
@@ -292,9 +294,9 @@ class Account:
     def try_to_spend(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
         """Replace a planned cost by a call's cost; return whether the budget allows the call."""
         with self._lock:
-            self.spent -= planned
-            fits = rule.budget is None or self.spent + cost <= rule.budget * self.n_prompts + 1e-9
-            self.spent += cost if fits else 0.0
+            total = self.spent - planned + cost
+            fits = rule.budget is None or total <= rule.budget * self.n_prompts * (1 + _ROUNDING)
+            self.spent = total if fits else self.spent - planned
         return fits
 
 

@@ -24,6 +24,7 @@ from pqpp_files.paths import expand
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional.agreement import pairwise_accuracy
 from pqpp_metrics.functional.match_rate import match_rate
+from pqpp_metrics.tables import as_text
 
 _CHOICES = {"a": 1, "b": -1, "tie": 0}
 _AGREEMENT_COLUMNS = (
@@ -47,7 +48,7 @@ def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
     r"""Read image scores from a table of `pqpp assess`, or one with columns `image` and `score`.
 
     Optional columns: `routine` or `assessor` (the score's name), `angle`, `generator` or `model`,
-    and `prompt_id`.
+    and `prompt_id` (if it is empty, the image is the only one of its prompt).
 
     Raises:
         FileError: The file cannot be read or a column is missing.
@@ -72,13 +73,14 @@ def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
     with reraise(f"{path}: `inputs` is no JSON object", "write the table again", FeedbackError):
         prompt_angles = [parse_json(text or "{}").get("angle") for text in get_column("inputs")]
     angles = zip(get_column("angle"), score_angles, prompt_angles, strict=True)
+    ids = zip(map(as_text, get_column("prompt_id")), table.texts("image"), strict=True)
     cells = {
         "image": table.texts("image"),
         "score": [None if np.isnan(score) else score for score in table.numbers("score")],
         "name": [str(name or "score") for name in get_column("routine", "assessor", "metric")],
         "angle": [next(filter(None, ways), None) for ways in angles],
         "generator": get_column("generator", "model"),
-        "prompt_id": get_column("prompt_id"),
+        "prompt_id": [prompt_id or image for prompt_id, image in ids],
     }
     rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
     if not any(row["score"] is not None for row in rows):

@@ -170,8 +170,7 @@ class Vision:
 
         clip = self.get_model("similarity")
         image_vectors = to_unit(embed_images(clip.model, clip.processor, images, 1))
-        text_vectors = to_unit(embed_prompts(clip.model, clip.processor, texts, 1))
-        return image_vectors @ text_vectors.T
+        return image_vectors @ to_unit(embed_prompts(clip.model, clip.processor, texts, 1)).T
 
     def embed_subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
         """Return the features of the best detection of a subject; None without one."""

@@ -251,7 +251,7 @@ def evaluate_predictions(
 def pair_values(
     predictions: Predictions,
     cell: Column | Result,
-    true: Sequence[float | None],
+    true: Sequence[float | None] | NDArray[np.float64],
     sources: Sequence[str] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the predicted and the true values of the prompts in a cell.
@@ -377,14 +377,17 @@ def compare_with_baseline(
     }
     tests: list[dict[str, Any]] = []
     for row in tqdm(results, desc="comparing", unit="cell", disable=not progress):
-        tested, other = by_name[row.predictor], by_name[baseline]
+        pair = tested, other = by_name[row.predictor], by_name[baseline]
         test = {}
-        if row.ranked and tested is not other and row.predicted in other.targets and row.n >= 4:
-            values, reference = pair_values(tested, row, references[row.target], sources)
-            base, _ = pair_values(other, row, references[row.target], sources)
-            values = values * signs[row.predictor, row.label][0]
-            base = base * signs[baseline, row.label][0]
-            test = paired_permutation(values, base, reference, permutations=PERMUTATIONS, seed=0)
+        if row.ranked and tested is not other and row.predicted in other.targets:
+            columns = [one.values[:, one.targets.index(row.predicted)] for one in pair]
+            true = np.array(references[row.target], dtype=float)
+            true[np.isnan(columns).any(axis=0)] = math.nan  # compare prompts that both predict
+            (values, reference), (base, _) = (pair_values(one, row, true, sources) for one in pair)
+            if len(reference) >= 4:
+                values = values * signs[row.predictor, row.label][0]
+                base = base * signs[baseline, row.label][0]
+                test = paired_permutation(values, base, reference, permutations=PERMUTATIONS)
         tests.append(test)
     adjusted = holm(np.array([test.get("p_value", math.nan) for test in tests]))["adjusted"]
     return [

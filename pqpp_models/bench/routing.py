@@ -118,8 +118,9 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
         raise PredictorError(
             f"routing needs two targets such as glide_hbpp and sdxl_hbpp; got {', '.join(targets)}"
         )
-    means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
-    weak, strong = sorted(pair, key=means.__getitem__)
+    values = np.array([split.rows[name][:] for name in pair], dtype=float)
+    totals = values[:, ~np.isnan(values).any(axis=0)].sum(axis=1)  # of prompts with both values
+    weak, strong = sorted(pair, key=dict(zip(pair, totals, strict=True)).__getitem__)
     return weak, strong
 
 

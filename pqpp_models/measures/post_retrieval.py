@@ -150,8 +150,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     ranked = _sort_descending(scores)
     if ranked[0] <= 0:
         raise PredictorError(f"n_sigma needs a best score above 0; got {ranked[0]:g}")
-    top = ranked[ranked >= share * ranked[0]]
-    return float(np.sqrt(_variance(top)) / np.sqrt(query_length))
+    return float(np.sqrt(_variance(ranked[ranked >= share * ranked[0]]) / query_length))
 
 
 def score_variation(scores: ArrayLike, k: int = 100) -> float:
@@ -319,16 +318,14 @@ def clarity(
     frequency = statistics.collection_frequency
     background = frequency / statistics.n_tokens
     words = np.zeros(len(frequency))
-    weights_sum = 0.0
     for index, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
         counts = Counter(split_terms(captions[index]))
         frequencies = {int(t): counts[statistics.terms[t]] for t in statistics.find_terms(counts)}
         length = sum(frequencies.values())
         if length:
-            weights_sum += weight
             for term, count in frequencies.items():
                 words[term] += weight * count / length
-    model = smoothing * words + (1 - smoothing * weights_sum) * background
+    model = smoothing * words + (1 - smoothing * words.sum()) * background
     present = model > 0
     # A divergence is never negative, but its rounding error may be.
     return max(float(np.sum(model[present] * np.log2(model[present] / background[present]))), 0.0)
@@ -352,7 +349,8 @@ def _variance(values: Scores) -> float:
 
 
 def _get_collection_score(scores: Scores, collection_score: float | None) -> float:
-    return float(scores.mean()) if collection_score is None else collection_score
+    given = np.nan if collection_score is None else collection_score  # NaN in an empty cell
+    return float(scores.mean()) if np.isnan(given) else given
 
 
 def _divide(value: float, collection_score: float) -> float:

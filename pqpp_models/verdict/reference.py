@@ -41,10 +41,13 @@ class VerdictReference:
         >>> steps = np.linspace(0.0, 1.0, 101)
         >>> VerdictReference("alignment", steps, steps).rank([0.25, -1.0, 2.0]).tolist()
         [25.0, 0.0, 100.0]
+        >>> steps = np.maximum(steps, 0.2)  # of the lowest 21, ties count half
+        >>> VerdictReference("alignment", steps, steps).rank([0.2, 0.1]).tolist()
+        [10.0, 0.0]
         """
         quantiles = getattr(self, prompts)
         distinct, first, counts = np.unique(quantiles, return_index=True, return_counts=True)
-        return np.interp(np.asarray(values), distinct, first + (counts - 1) / 2)
+        return np.interp(np.asarray(values), distinct, first + (counts - 1) / 2, left=0, right=100)
 
 
 def read_reference(predictor: Any) -> VerdictReference:

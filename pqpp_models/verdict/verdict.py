@@ -292,8 +292,7 @@ def _phrase_verdict(
         phrases = [says for says, _ in minor if sum(cost for _, cost in minor) >= min(COSTS, rank)]
     is_easy = rounded >= HARDNESS[2][0]
     if phrases:
-        link = ", though it " if is_easy else ": "
-        sentence = f"{level}{link}{' and '.join(phrases)}"
+        sentence = f"{level}{', though it ' if is_easy else ': '}{' and '.join(phrases)}"
     elif rounded < HARDNESS[1][0]:
         sentence = f"{level}: no known skill explains it"
     else:

@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.kinds import make_vote, to_frame, write_csv
 from support.votes import build
@@ -75,6 +76,25 @@ def test_live_filtering_agrees_with_build(tmp_path, kind_name, with_control, rul
     agreements = (result.agreements.agreement, built.agreements.agreement)
     np.testing.assert_allclose(*agreements, rtol=0, atol=1e-12)
     assert result.counted.tolist() == built.counted.tolist()
+
+
+def test_order_of_image_ids_does_not_matter_for_pairs():
+    draw, names = np.random.default_rng(0), ["member", "anna", "bert"]
+    better = draw.choice([1.0, -1.0], (60, 1), p=[0.8, 0.2])
+    label = better * draw.choice([1.0, -1.0], (60, 3), p=[0.85, 0.15])
+    turned, results = draw.random((60, 3)) < 0.5, []
+    for sign in (np.ones((60, 1)), draw.choice([1.0, -1.0], (60, 1))):
+        ids = np.repeat(np.arange(60), 3).astype(str)
+        table = pd.DataFrame({"image": ids, "annotator": names * 60, "prompt_id": ids})
+        table = table.assign(label=(sign * label).ravel(), turned=(turned ^ (sign < 0)).ravel())
+        table = table.assign(control=table["annotator"] == "member", model="", seconds=3.0)
+        votes = to_study_votes(table, get_task_kind("preference"), {})
+        result = filter_people(votes, BuildOptions(min_kappa=-1))
+        kappas = [person.kappa for person in result.annotators]
+        results.append([*kappas, result.alpha, result.ac1, *result.agreements.agreement])
+    assert results[0] == pytest.approx(results[1], abs=1e-12)
+    # Without ties, kappa is the share of equal choices minus that of different ones.
+    assert results[0][:2] == pytest.approx((label[:, [0]] * label[:, 1:]).mean(axis=0))
 
 
 def test_exclude_flagged_refuses_flagged_annotators():

@@ -203,6 +203,18 @@ def test_insignificant_sign_does_not_negate(slope, sign):
     assert row.pearson < 0 and row.sign == sign
 
 
+def test_baseline_is_compared_on_prompts_that_both_predict():
+    true, values = np.random.default_rng(5).normal(size=(2, 60))
+    columns = {name: values + true for name in ("first", "second")} | {"all": values + 2 * true}
+    columns["first"][0] = columns["second"][59] = np.nan  # as from a chat model's invalid replies
+    predictions = [Predictions(n, ("mean_rr",), column[:, None]) for n, column in columns.items()]
+    rows = evaluate_predictions(predictions, references := {"mean_rr": list(true)}, SPLIT)
+    same, _, better = compare_with_baseline(rows, predictions, references, "second")
+    assert (same.baseline_difference, same.baseline_p) == (0.0, 1.0)
+    taus = [stats.kendalltau(columns[n][:59], true[:59]).statistic for n in ("all", "second")]
+    assert better.baseline_difference == pytest.approx(taus[0] - taus[1], abs=1e-12)
+
+
 def test_baseline_agrees_with_scipy_permutation_test():
     generator = np.random.default_rng(3)
     true = generator.normal(size=300)

@@ -130,6 +130,11 @@ def test_scores_retrieval_runs(tmp_path):
     assert to_dict(built, "clip_p10") == {"A cat.": 0.2, "A dog.": 0.0, **others}
     assert to_dict(built, "blip2_rr") == {"A cat.": 1.0, "A dog.": None, **others}
     assert to_dict(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **others}
+    rating = write(tmp_path / "v.csv", [("A cat.", "i", "m", "b", 5)], HEADER[:5])
+    likert = BuildOptions(scale="likert5")
+    both = build_benchmark(rating, runs=path, relevance=relevance, options=likert)
+    limits = {target.name: target.limits for target in both.targets}
+    assert (limits["m_rating"], limits["clip_rr"], limits["mean_p10"]) == ((1, 5), (0, 1), (0, 1))
     strict = BuildOptions(min_relevant_votes=2, k=3)
     assert to_dict(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
     tied = [("A cat.", "clip", "i1", 1e17), *(("A dog.", "clip", i, 1e17) for i in ("i8", "i9"))]

@@ -111,11 +111,8 @@ def make_pairs(seed, rows=240):
 def compute_win_shares(pairs):
     """Compute the share of wins of each model on each prompt with pandas."""
     pairs = pairs[pairs.a != pairs.b]
-    sides = [
-        pairs.assign(model=pairs.a, vote=pairs.share),
-        pairs.assign(model=pairs.b, vote=1 - pairs.share),
-    ]
-    return pd.concat(sides).groupby(["prompt", "model"]).vote.mean().unstack("model")
+    other = pairs.rename(columns={"a": "b", "b": "a"}).assign(share=1 - pairs.share)
+    return pd.concat([pairs, other]).groupby(["prompt", "a"]).share.mean().unstack("a")
 
 
 @pytest.mark.parametrize("form", ["nested", "flat", "parquet"])

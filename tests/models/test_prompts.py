@@ -5,7 +5,7 @@ import pytest
 from datasets import Dataset
 
 from pqpp_models import PredictorError
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import read_prompts, to_mappings
 
 PROMPTS = ["a cat", " a\ndog \u00e9\U0001f600"]
 ROWS = [{"prompt": text, "other": 1} for text in PROMPTS]
@@ -57,3 +57,13 @@ def test_accepts_empty_rows(rows):
 def test_rejects_invalid_prompts(rows, message):
     with pytest.raises(PredictorError, match=message):
         read_prompts(rows)
+
+
+def test_rows_of_pandas_have_lists_and_none(tmp_path):
+    rows = [
+        {"prompt": "a cat", "clip_images": ["1.png", "2.png"], "clip_relevance": [1, 0]},
+        {"prompt": "a dog", "clip_images": ["3.png"], "clip_relevance": None},
+    ]
+    pd.DataFrame(rows).to_parquet(tmp_path / "rows.parquet")
+    for table in (pd.DataFrame(rows).replace({None: float("nan")}), pd.read_parquet(tmp_path)):
+        assert to_mappings(table) == rows

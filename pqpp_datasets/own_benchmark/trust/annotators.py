@@ -6,8 +6,9 @@ annotator whose agreement is below half of the usual agreement is flagged if the
 the standard error must be at most a quarter of the usual agreement, so that false positive and
 false negative rates are near 2%. With fewer votes, `undecided` is true.
 
-Votes on pairs of images are compared with others' votes on the same pair, in either order, by kappa
-with quadratic weights; a tie is half-way between the two choices. The rule for flags is the same.
+Votes on pairs of images are compared with others' votes on the same pair, by kappa with quadratic
+weights; a tie is half-way between the two choices. Each vote counts in both orders of the images,
+so that it does not matter which one is called the first. The rule for flags is the same.
 An annotator who, unlike others, nearly always chooses the same side is also flagged, even without
 votes of others on the same pairs.
 
@@ -25,6 +26,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from pqpp_datasets.own_benchmark.trust.figures import mirror_choices
 from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
@@ -49,6 +51,7 @@ class SharedVotes:
         item: Image of each vote, integers from 0.
         group: Group of prompts of each vote, integers from 0; votes in a group may be correlated.
         others: Number of other votes on the image of each vote.
+        min_shared: Minimum number of an annotator's votes for the usual agreement, and a weight.
     """
 
     annotator: np.ndarray
@@ -56,6 +59,7 @@ class SharedVotes:
     group: np.ndarray
     others: np.ndarray
     annotators: int
+    min_shared: int = _MIN_SHARED
 
     def sum_votes(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the sum of the weights (default: 1 each) of each annotator's votes, float64."""
@@ -63,8 +67,7 @@ class SharedVotes:
 
     def average_other_votes(self, weights: np.ndarray) -> np.ndarray:
         """Return, for each vote, the mean of `weights` over the other votes on its image."""
-        total = np.bincount(self.item, weights)
-        return (total[self.item] - weights) / self.others
+        return (np.bincount(self.item, weights)[self.item] - weights) / self.others
 
     def estimate_errors(self, residuals: np.ndarray) -> np.ndarray:
         """Return the standard error of each annotator's mean, given residuals with mean 0.
@@ -73,10 +76,9 @@ class SharedVotes:
         """
         groups = int(self.group.max(initial=0)) + 1
         cell = self.annotator * np.int64(groups) + self.group
-        shape = (self.annotators, groups)
-        summed = np.bincount(cell, residuals, self.annotators * groups).reshape(shape)
-        counts = np.bincount(cell, minlength=self.annotators * groups).reshape(shape)
-        counts = np.count_nonzero(counts, axis=1)
+        size = self.annotators * groups
+        summed = np.bincount(cell, residuals, size).reshape(-1, groups)
+        counts = np.count_nonzero(np.bincount(cell, minlength=size).reshape(-1, groups), axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             squares = (summed * summed).sum(axis=1) * counts / (counts - 1)
             return np.where(counts > 2, np.sqrt(squares) / self.sum_votes(), np.inf)
@@ -149,12 +151,11 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
-    has_enough = votes.sum_votes() >= _MIN_SHARED
+    has_enough = votes.sum_votes() >= votes.min_shared
     for iteration in range(1, _ITERATIONS + 1):
         own = weight[votes.annotator]
         totals, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (own * value, own))
-        others = totals / weights
-        agreement, error = votes.correlate(value, others, iteration == _ITERATIONS)
+        agreement, error = votes.correlate(value, totals / weights, iteration == _ITERATIONS)
         is_known = has_enough & np.isfinite(agreement)
         positive = np.maximum(np.nan_to_num(agreement), 0.0)
         positive[~is_known] = np.median(positive[is_known]) if is_known.any() else 1.0
@@ -231,6 +232,7 @@ def compare_annotators(
     value: np.ndarray,
     level: str,
     annotators: int,
+    min_shared: int = _MIN_SHARED,
 ) -> Agreements:
     """Compare each annotator with the others; flag those who agree less than half as much as usual.
 
@@ -245,6 +247,7 @@ def compare_annotators(
         prompt: Prompt of each vote, integers from 0; votes on a prompt may be correlated.
         value: Value of each vote, float64 without NaN.
         level: "nominal", "ordinal" or "interval".
+        min_shared: See `SharedVotes`.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -264,8 +267,8 @@ def compare_annotators(
     others = (np.bincount(item) - 1)[item]
     rows = np.flatnonzero(others)
     groups = prompt[rows] % max(16, _MAX_CELLS // annotators)
-    overlap = SharedVotes(annotator[rows], item[rows], groups, others[rows], annotators)
-    code, ratings = code[rows], value[rows]
+    columns = annotator[rows], item[rows], groups, others[rows], annotators
+    overlap, code, ratings = SharedVotes(*columns, min_shared), code[rows], value[rows]
     if level == "interval" or len(values) > _MAX_LABELS:
         measure = Reason("correlation")
         agreement, error = overlap.correlate(ratings, overlap.average_other_votes(ratings))
@@ -274,15 +277,15 @@ def compare_annotators(
         agreement, error = _compute_kappas(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        columns = ((code == n).astype(np.float64) for n in range(len(values)))
-        agreement, error = _compute_kappas(overlap, columns)
+        indicators = ((code == n).astype(np.float64) for n in range(len(values)))
+        agreement, error = _compute_kappas(overlap, indicators)
     shared = np.bincount(overlap.annotator, minlength=annotators)
-    is_known = np.isfinite(agreement) & (shared >= _MIN_SHARED)
+    is_known = np.isfinite(agreement) & (shared >= min_shared)
     median = float(np.median(agreement[is_known])) if is_known.any() else np.nan
     # Few votes suffice if the label is always the same and most others gave another one.
     cell = pd.factorize(overlap.item * len(values) + code)[0]
     disagreements = overlap.sum_votes((np.bincount(cell)[cell] - 1) / overlap.others < 0.5)
-    is_constant = (share >= _CONSTANT_SHARE) & (disagreements >= _MIN_SHARED)
+    is_constant = (share >= _CONSTANT_SHARE) & (disagreements >= min_shared)
     trusted = compute_trusted_agreement(overlap, ratings)
     with np.errstate(invalid="ignore"):
         is_decided = (error <= median / 4) | (is_constant & (median > 0))
@@ -395,7 +398,10 @@ def compare_voters(
     """
     from scipy import stats
 
-    agreements = compare_annotators(annotator, item, prompt, value, "ordinal", annotators)
+    items, values = mirror_choices(item, value)
+    columns = np.tile(annotator, 2), items, np.tile(prompt, 2), values
+    both = compare_annotators(*columns, "ordinal", annotators, 2 * _MIN_SHARED)
+    agreements = replace(both, votes=both.votes // 2, shared=both.shared // 2)
     decided = np.bincount(annotator[value != 0], minlength=annotators)
     is_first = np.where(turned, -value, value) > 0
     first_counts = np.bincount(annotator[is_first], minlength=annotators)

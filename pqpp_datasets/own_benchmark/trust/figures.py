@@ -266,6 +266,20 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
     )
 
 
+def mirror_choices(item: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return choices between two images in both orders of the images.
+
+    Args:
+        item: Pair of images of each choice, integers from 0.
+        value: 1 for the first image, -1 for the second, 0 for a tie.
+
+    Example:
+        >>> [column.tolist() for column in mirror_choices(np.array([0, 1]), np.array([1, 0]))]
+        [[0, 1, 2, 3], [1, 0, -1, 0]]
+    """
+    return np.append(item, item + item.max(initial=0) + 1), np.append(value, -value)
+
+
 def _add_interval(value: float, influences: Any, prompt: np.ndarray) -> Estimate:
     """Return a value and its 95% interval, given the influences of votes or images on it."""
     from pqpp_metrics.functional._votes import get_agreement_interval

@@ -20,7 +20,7 @@ from pqpp_datasets.own_benchmark.forms import parse_number
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, PROMPT, LongTable, make_column
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compare_voters
-from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
+from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha, mirror_choices
 from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
 from pqpp_datasets.own_benchmark.votes.votes import index_rows, merge_repeats, report_repeats
@@ -56,8 +56,9 @@ class Preferences:
             `model_b`, `value` (1 for the first, -1 for the second, 0 for a tie), `counts` (whether
             it is counted) and, if known, `image_a`, `image_b`, `annotator` and `seconds`.
         agreements: Each annotator's agreement with others; None without annotators.
-        alpha: Krippendorff's alpha of counted preferences, with ties half-way between the choices,
-            and its 95% interval over prompts; NaN if no pair has two votes.
+        alpha: Krippendorff's alpha of counted preferences, each in both orders of the images, with
+            ties half-way between the choices, and its 95% interval over prompts; NaN if no pair has
+            two votes.
     """
 
     models: list[str]
@@ -144,7 +145,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         remedy = "add comparisons, or set `prior_wins` to 0.5"
         raise BenchmarkError(f"{table.name}: no finite strengths ({reason}); {remedy}") from None
     comparisons = (wins + wins.T).sum(axis=1)
-    size = prompts * len(models)
+    pairs, size = mirror_choices(item[choices["counts"]], value), prompts * len(models)
     cells = [counted[PROMPT].to_numpy() * len(models) + side for side in (low, high)]
     with np.errstate(invalid="ignore"):
         wins_by_cell = np.bincount(cells[0], won, size) + np.bincount(cells[1], 1 - won, size)
@@ -160,7 +161,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         notes=(*table.notes, "choices: a tie counts as half a win for each model"),
         choices=choices,
         agreements=agreements,
-        alpha=compute_alpha(counted[PROMPT].to_numpy(), item[choices["counts"]], value, "ordinal"),
+        alpha=compute_alpha(np.tile(counted[PROMPT].to_numpy(), 2), *pairs, "ordinal"),
     )
 
 

@@ -185,8 +185,7 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], row_name: str, r
     table.notes.append(f"{pluralize(repeated, 'repeated vote')} {kind}: {counts}")
     if repeats == "mean":
         group = rows.groupby(keys, observed=True).ngroup().to_numpy()
-        means = np.bincount(group, rows["value"]) / np.bincount(group)
-        rows = rows.assign(value=means[group])
+        rows = rows.assign(value=(np.bincount(group, rows["value"]) / np.bincount(group))[group])
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 

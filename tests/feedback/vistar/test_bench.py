@@ -9,6 +9,7 @@ from pqpp_cli.main import main
 from pqpp_feedback.vistar.bench import (
     rank_by_role,
     read_choices,
+    read_image_scores,
     read_published,
     read_roles,
     score_preferences,
@@ -53,6 +54,16 @@ def test_rank_by_role_by_hand():
     assert rank_by_role([*rows, *make_scores("b", [1, 1], "MA")], {"TR": 1, "MA": 9}, 50)[0][
         "angles"
     ] == ["TR"]
+
+
+def test_scores_without_prompt_ids_are_ranked(tmp_path):
+    rows = [f"{name}{n}.png,{name},TR,{n / 10}," for name in "ab" for n in range(4)]
+    rows[0] = "a0.png,a,TR,0.8,7"
+    text = "\n".join(["image,generator,angle,score,prompt_id", *rows])
+    (tmp_path / "scores.csv").write_text(text)
+    first, second = rank_by_role(read_image_scores(tmp_path / "scores.csv"), {"TR": 1}, 100)
+    assert (first["generator"], first["score"][0]) == ("a", pytest.approx((0.8 + 0.6) / 4))
+    assert (second["score"][0], second["score"][1] < 0.15) == (pytest.approx(0.15), True)
 
 
 def test_interval_matches_scipy_bootstrap():

@@ -44,6 +44,8 @@ def test_chooses_two_models_with_one_measure():
     split = make_split(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
     assert choose_pair(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
     assert choose_pair(split, ["a_hbpp", "c_p10"]) == ("c_p10", "a_hbpp")
+    partial = make_split(a_hbpp=WEAK, b_hbpp=[1.9, 1.9, 1.9, *[None] * 5])  # of three prompts
+    assert choose_pair(partial, ["a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
     with pytest.raises(PredictorError, match="routing needs two targets such as"):
         choose_pair(split, ["mean_hbpp", "a_hbpp", "c_p10"])
 

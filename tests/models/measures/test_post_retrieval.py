@@ -34,6 +34,7 @@ class TestScores:
             # Top 2: mean 3, deviation 1; the collection's mean score is 2.
             (nqc(SCORES, k=2), 1 / 2),
             (nqc(SCORES, k=2, collection_score=-4), 1 / 4),
+            (nqc(SCORES, k=2, collection_score=NAN), 1 / 2),  # an empty cell
             (nqc(SCORES), math.sqrt(6) / 2 / 2),
             (nqc([1.0]), 0.0),
             (wig(SCORES, 4, k=2), (3 - 2) / 2),
