@@ -44,11 +44,11 @@ class InterruptGuard:
         self._old_handlers: dict[int, object] = {}
 
     def __enter__(self) -> "InterruptGuard":
-        for number, new_handler in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._terminate)):
+        for number in (_NUMBER, _signal.SIGTERM):
             old_handler = _signal.getsignal(number)
             if old_handler in (_exit_at_once, _signal.default_int_handler, _signal.SIG_DFL):
                 try:
-                    _signal.signal(number, new_handler)
+                    _signal.signal(number, self._stop)
                     self._old_handlers[number] = old_handler
                 except ValueError:  # not the main thread
                     pass
@@ -58,13 +58,9 @@ class InterruptGuard:
         for number, old_handler in self._old_handlers.items():
             _signal.signal(number, old_handler)
 
-    def _interrupt(self, *_: object) -> None:
-        self.status = INTERRUPT_STATUS
-        raise KeyboardInterrupt
-
-    def _terminate(self, number: int, _: object) -> None:
+    def _stop(self, number: int, _: object) -> None:
         self.status = 128 + number  # a shell's status for a process ended by a signal
-        raise SystemExit(self.status)
+        raise KeyboardInterrupt if number == _NUMBER else SystemExit(self.status)
 
 
 def _exit_at_once(*_: object) -> None:
