@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit_columns, print_notes
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -264,7 +264,6 @@ class SearchRetrieve(
 
         from pqpp_engines.index import retrieve
         from pqpp_engines.index.embed import load_query_embeddings
-        from pqpp_files.atomic_write import write_file
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         retriever = retrieve.Retriever(**self.get_arguments(retrieve.Retriever))
@@ -280,8 +279,7 @@ class SearchRetrieve(
         results = retriever.retrieve(ids, texts, vectors, progress)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
-            write_file(self.output, retrieve.format_trec(results))
-            print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
+            emit(retrieve.format_trec(results), self.output, "text")
         else:
             emit_columns(results, ending[1:], self.output)
 
