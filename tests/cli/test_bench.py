@@ -70,8 +70,7 @@ def test_kendall_p_value_of_few_prompts_is_exact():
     exact = stats.kendalltau(predicted, range(12), method="exact")
     assert row.kendall == pytest.approx(exact.statistic) and exact.pvalue < 0.001
     assert row.kendall_p == pytest.approx(exact.pvalue, rel=1e-9)
-    assert ".758‡" in (table := format_results("table", [row]))
-    assert "only 12 prompts" in table
+    assert ".758‡" in format_results("table", [row])
 
 
 def test_constant_predictions_are_undefined_not_zero():
