@@ -40,8 +40,7 @@ class _Dtype:
         """Return the numbers in a buffer as nested lists of a shape."""
         if not isinstance(self, _Dtype):
             raise pickle.UnpicklingError("it contains an array without a number type")
-        numbers = np.frombuffer(content, np.dtype(self.order + self.text))
-        return numbers.reshape(shape).tolist()
+        return np.frombuffer(content, np.dtype(self.order + self.text)).reshape(shape).tolist()
 
 
 class _Array(list):

@@ -130,6 +130,7 @@ def test_scores_retrieval_runs(tmp_path):
     assert to_dict(built, "clip_p10") == {"A cat.": 0.2, "A dog.": 0.0, **others}
     assert to_dict(built, "blip2_rr") == {"A cat.": 1.0, "A dog.": None, **others}
     assert to_dict(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **others}
+    assert "1 of 3" in built.notes[0] and "2 of 3" in built.notes[1]
     strict = BuildOptions(min_relevant_votes=2, k=3)
     assert to_dict(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
     tied = [("A cat.", "clip", "i1", 1e17), *(("A dog.", "clip", i, 1e17) for i in ("i8", "i9"))]
