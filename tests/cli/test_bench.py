@@ -148,8 +148,7 @@ def test_missing_resources_skip_only_default_predictors(tmp_path, home):
 def test_static_correlations_on_validation(real_data, tmp_path, home):
     data = str(real_data / "pqpp" / "v1.0")
     words = ("--data-dir", data, "--predictors", "static-train", "--format", "json")
-    result = json.loads(bench(*words, cwd=tmp_path, home=home))
-    table = pd.DataFrame(result["rows"])
+    table = pd.DataFrame(json.loads(bench(*words, cwd=tmp_path, home=home))["rows"])
     assert (table["n"] == 2000).all()
     assert table["pearson"].mean() >= 0.45 and table["kendall"].mean() >= 0.31
 
