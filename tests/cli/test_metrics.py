@@ -93,3 +93,5 @@ def test_several_columns_are_one_list_per_row(tmp_path, compute, pqpp):
     table = pqpp("compute", "match_rate", *matches[:2]).stdout
     names = [line.split()[0] for line in table.splitlines()[2:]]
     assert names == ["match_rate", "ci_low", "ci_high", "n"]
+    table = pqpp("compute", "match_rate", *matches, "groups=m.csv:task,model").stdout
+    assert [line.split()[1:3] for line in table.splitlines()[-2:]] == [["x", "1"], ["y", "0"]]
