@@ -151,8 +151,8 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             print_notes(*assessor.get_notes())
         self._note_agreement()
         if self.gallery:
-            threshold = getattr(self, "threshold", 0.5)  # an option of RAHF
-            self.write_page([self.output], self.gallery, threshold)
+            # The threshold is an option of RAHF.
+            self.write_page([self.output], self.gallery, getattr(self, "threshold", 0.5))
         return None
 
     def _make_job(self) -> tuple[AssessmentJob, dict, str]:

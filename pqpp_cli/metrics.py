@@ -133,7 +133,6 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         from pqpp_metrics.runs import compute_runs
         from pqpp_metrics.tables import Reading
 
-        style = self.style
         options = {name: parse_json_or_text(text) for name, text in (self.option or {}).items()}
         reading = Reading(**self.get_arguments(Reading), header=not self.no_header)
         if self.runs:
@@ -147,14 +146,14 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if self.by_query:
             file_style = Path(self.by_query).suffix[1:].lower()
             emit_columns(_get_values_by_query(result), file_style, self.by_query)
-        if style == "json":  # null for undefined values
+        if self.style == "json":  # null for undefined values
             text = json.dumps(result, default=float)
             plain = json.loads(text, parse_constant=lambda word: None)  # noqa: TID251 -- own text
-            emit(json.dumps(plain, indent=1), self.output, style)
-        elif style == "csv":
+            emit(json.dumps(plain, indent=1), self.output, self.style)
+        elif self.style == "csv":
             rows = _list_means(result) if self.runs else [_drop_lists(result)]
             columns = {name: [row[name] for row in rows] for name in rows[0]}
-            emit_columns(columns, style, self.output)
+            emit_columns(columns, self.style, self.output)
         else:
             emit((_format_runs if self.runs else _format_table)(result), self.output)
 
@@ -192,19 +191,21 @@ def _drop_lists(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _format_table(result: Mapping[str, Any]) -> str:
-    columns: dict[int, dict[str, list]] = {}
+    tables: dict[int | str, Any] = {}
     counts = ""
     for name, cell in _list_values(result).items():
         cells = cell if isinstance(cell, list) else [cell]
-        if len(cells) <= _MAX_ROWS and not any(isinstance(cell, list) for cell in cells):
-            columns.setdefault(len(cells), {})[name] = cells
+        if isinstance(cells[0], dict):
+            tables[name] = cells
+        elif len(cells) <= _MAX_ROWS and not any(isinstance(cell, list) for cell in cells):
+            tables.setdefault(len(cells), {})[name] = cells
         else:
             counts += f"\n{name}: {len(cells)} values (--format json shows them)"
-    single = {name: cells[0] for name, cells in columns.pop(1, {}).items() if cells[0] != ""}
+    single = {name: cells[0] for name, cells in tables.pop(1, {}).items() if cells[0] != ""}
     # tabulate rounds no number in a column with text.
     values = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in single.values())
     parts = [tabulate(zip(single, values, strict=True), ("result", "value"), floatfmt=".6g")]
-    parts += [tabulate(lists, "keys", floatfmt=".6g") for lists in columns.values()]
+    parts += [tabulate(table, "keys", floatfmt=".6g") for table in tables.values()]
     return "\n\n".join(parts) + counts
 
 

@@ -130,8 +130,8 @@ class Input:
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")
         except UnicodeError as error:
-            before = data[: getattr(error, "start", 0)]  # not every codec gives the position
-            line = before.decode(encoding, "ignore").count("\n") + 1
+            # Not every codec gives the position.
+            line = data[: getattr(error, "start", 0)].decode(encoding, "ignore").count("\n") + 1
             raise FileError(f"{self.name}, line {line}: not {encoding}; {self.remedy}") from None
 
     def read(self) -> bytes:

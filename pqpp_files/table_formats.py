@@ -35,6 +35,7 @@ UNNAMED = "__index_level_"  # the prefix of pandas' name for an unnamed index le
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
 """Names of columns of prompts, in lower case."""
+_SYNONYMS = {"prompt": PROMPT_NAMES, "prompt_id": ("promptid", "queryid")}
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 _NUMBER = re.compile(r"\s*[+-]?([0-9]*[.])?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
@@ -544,8 +545,8 @@ def is_header(line: str) -> bool:
 def find_column(names: Iterable[str], name: str) -> str | None:
     """Return the column with this name, ignoring case, spaces and punctuation.
 
-    If there is none, the last components of dotted names are compared. For `prompt`, common
-    synonyms match too. The result is None if no column or several match.
+    If there is none, the last components of dotted names are compared. For `prompt` and
+    `prompt_id`, synonyms match too. The result is None if no column or several match.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -553,7 +554,7 @@ def find_column(names: Iterable[str], name: str) -> str | None:
         >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
         (None, 'meta.prompt')
     """
-    accepted = PROMPT_NAMES if name == "prompt" else (normalize_column_name(name) or None,)
+    accepted = _SYNONYMS.get(name) or (normalize_column_name(name) or None,)
     hits = [n for n in names if normalize_column_name(n) in accepted]
     hits = hits or [n for n in names if normalize_column_name(n.rpartition(".")[2]) in accepted]
     return hits[0] if len(hits) == 1 else None

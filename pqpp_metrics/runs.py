@@ -59,8 +59,8 @@ RunLike: TypeAlias = str | Path | Nested | Iterable[tuple[str, str, float]] | An
 """A run or judgments in any of the forms above."""
 
 NAMES = {
-    "query": ("query_id", "query", "qid"),
-    "document": ("doc_id", "document_id", "docno", "docid", "doc", "document"),
+    "query": ("query_id", "query", "qid", "prompt_id"),
+    "document": ("doc_id", "document_id", "docno", "docid", "doc", "document", "image"),
     "run": ("score", "predictions", "similarity", "sim"),
     "qrels": ("rel", "relevance", "references", "grade", "label"),
 }

@@ -65,8 +65,7 @@ class PromptSource:
             columns = {n: table.values(n) if convert else c for n, c in table.columns.items()}
             columns[column] = texts
             for start in range(0, len(texts), _AT_ONCE):
-                stop = start + _AT_ONCE
-                batch = {name: cells[start:stop] for name, cells in columns.items()}
+                batch = {n: cells[start : start + _AT_ONCE] for n, cells in columns.items()}
                 yield batch, batch[column]
 
         return cls(texts, read_batches)

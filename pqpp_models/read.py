@@ -20,10 +20,11 @@ def read(prompts: Any) -> pd.DataFrame:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
 
     Returns:
-        One row per prompt: `prompt`; `content`, what the image should show; `ignored`, the ignored
-        parts by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to draw;
-        `skills`, the needed skills, in words; `dialect`: `prose`, `tags`, `garbled`, `empty` or the
-        name of another language; and `unknown` words.
+        One row per prompt, with the index of a pandas Series or DataFrame. The columns are
+        `prompt`; `content`, what the image should show; `ignored`, the ignored parts by kind;
+        `unwanted`, what a negative prompt or ``--no`` names; `texts` to draw; `skills`, the
+        needed skills, in words; `dialect`: `prose`, `tags`, `garbled`, `empty` or the name of another
+        language; and `unknown` words.
 
     Raises:
         PredictorError: The prompts cannot be read.
@@ -46,4 +47,5 @@ def read(prompts: Any) -> pd.DataFrame:
         cells = (one.text, one.content, one.ignored_text, one.unwanted, one.texts, skills, dialect)
         rows.append((*cells, words.unknown))
     names = ("prompt", "content", "ignored", "unwanted", "texts", "skills", "dialect", "unknown")
-    return pd.DataFrame(rows, columns=names)
+    index = prompts.index if hasattr(prompts, "iloc") else None
+    return pd.DataFrame(rows, index, names)

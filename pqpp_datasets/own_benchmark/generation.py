@@ -254,6 +254,10 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
             values = precision_at_k(scores=ranked, relevance=relevance, k=options.k)
             precision[model][table.index] = values
             ranks[model][table.index] = reciprocal_rank(scores=ranked, relevance=relevance)
-    relevant = np.bincount(pairs // size, minlength=prompts)[np.unique(vote_query)]
-    notes = tuple(dict.fromkeys((*run.notes, *vote.notes)))
-    return Retrieval(precision, ranks, relevant, len(run_query), len(vote_query), notes)
+    judged = np.unique(vote_query)
+    relevant = np.bincount(pairs // size, minlength=prompts)[judged]
+    notes = dict.fromkeys((*run.notes, *vote.notes))
+    for model, values in precision.items():
+        if lacking := int(np.isnan(values[judged]).sum()):
+            notes[f"{model}: no score for {lacking} of {len(judged)} queries (no results)"] = None
+    return Retrieval(precision, ranks, relevant, len(run_query), len(vote_query), tuple(notes))

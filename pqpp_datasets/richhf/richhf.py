@@ -181,8 +181,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
 def hash_pickapic_files(folder: object) -> str:
     """Return a hash of the names, sizes and modification times of a Pick-a-Pic copy's files."""
     stats = [(str(path), path.stat()) for path in find_pickapic_files(str(folder))]
-    text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
-    return hash_parts([text])
+    return hash_parts(["\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)])
 
 
 def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:

@@ -99,8 +99,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         raise _make_syntax_error(text, position, allowed, source, line) from None
     except UnexpectedToken as error:
         # At the end of the text, the library reports the position of the last token.
-        is_at_end = error.token.type == "$END"
-        position = len(text) if is_at_end else error.token.start_pos
+        position = len(text) if error.token.type == "$END" else error.token.start_pos
         raise _make_syntax_error(text, position, error.expected, source, line) from None
     role, angle, core, *pairs = [
         # In values, a backslash escapes quotes and backslashes.

@@ -208,13 +208,15 @@ class TablePredictor(FunctionPredictor):
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")
         super().__init__(self._look_up_predictions, f"{path}:{column}")
-        self.columns: dict[str, Sequence] = {n: table[n] for n in KEYS if n in table}
-        self.columns["predicted"] = table.numbers(column)
+        self.column = column
+        # Errors name all columns, but only the keys and the predictions are kept.
+        self.columns = dict.fromkeys(table.columns, ()) | {n: table[n] for n in KEYS if n in table}
+        self.columns[column] = table.numbers(column)
         self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.title)
 
     def _look_up_predictions(self, rows: list[Any]) -> Any:
         keys = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
-        values = join_by_prompt(self.columns, keys, ["predicted"], self.title)["predicted"]
+        values = join_by_prompt(self.columns, keys, [self.column], self.title)[self.column]
         if missing := values.count(None):
             message = "%s has no prediction for %d of %d prompts; all are compared on the rest"
             _log.warning(message, self.title, missing, len(rows))
@@ -289,7 +291,7 @@ def join_by_prompt(
     if key is None:
         raise PredictorError(
             f"{table_name} has no column {' or '.join(repr(k) for k in KEYS if k in rows)} "
-            f"(columns: {', '.join(table)}); add one"
+            f"(columns: {', '.join(table)}); rename a column, or add one"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     # Ids are numbers in some files, and texts in others.

@@ -187,11 +187,11 @@ def predict_all(
         inner = progress and len(rows) > predictor.chunk_size
         if predictor.is_scalar:  # its score is used for any target
             mapping = dict.fromkeys(targets, SCORE)
+        elif use_stand_ins:
+            pairs = ((target, find_stand_in(target, predictor.targets)) for target in targets)
+            mapping = {target: other for target, other in pairs if other}
         else:
             mapping = {target: target for target in targets if target in predictor.targets}
-            if use_stand_ins and not mapping:
-                pairs = ((target, find_stand_in(target, predictor.targets)) for target in targets)
-                mapping = {target: other for target, other in pairs if other}
         if not mapping:
             raise PredictorError(
                 f"{name} predicts {', '.join(predictor.targets)}, not {', '.join(targets)}; "

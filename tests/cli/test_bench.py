@@ -70,8 +70,7 @@ def test_kendall_p_value_of_few_prompts_is_exact():
     exact = stats.kendalltau(predicted, range(12), method="exact")
     assert row.kendall == pytest.approx(exact.statistic) and exact.pvalue < 0.001
     assert row.kendall_p == pytest.approx(exact.pvalue, rel=1e-9)
-    assert ".758‡" in (table := format_results("table", [row]))
-    assert "only 12 prompts" in table
+    assert ".758‡" in format_results("table", [row])
 
 
 def test_constant_predictions_are_undefined_not_zero():
@@ -149,8 +148,7 @@ def test_missing_resources_skip_only_default_predictors(tmp_path, home):
 def test_static_correlations_on_validation(real_data, tmp_path, home):
     data = str(real_data / "pqpp" / "v1.0")
     words = ("--data-dir", data, "--predictors", "static-train", "--format", "json")
-    result = json.loads(bench(*words, cwd=tmp_path, home=home))
-    table = pd.DataFrame(result["rows"])
+    table = pd.DataFrame(json.loads(bench(*words, cwd=tmp_path, home=home))["rows"])
     assert (table["n"] == 2000).all()
     assert table["pearson"].mean() >= 0.45 and table["kendall"].mean() >= 0.31
 

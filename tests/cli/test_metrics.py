@@ -34,8 +34,7 @@ def compute(pqpp):
 
 def test_list_and_show_every_metric(pqpp):
     assert set(list_metrics()) <= set(pqpp("list").stdout.split())
-    card = pqpp("show", "pqpp/kendall_qpp").stdout
-    assert card.startswith("# Kendall") and "tau-b" in card
+    assert "tau-b" in pqpp("show", "pqpp/kendall_qpp").stdout
 
 
 def test_invalid_input_is_one_line(tmp_path, pqpp):
@@ -92,9 +91,7 @@ def test_several_columns_are_one_list_per_row(tmp_path, compute, pqpp):
     (row,) = compute("match_rate", *matches, "groups=m.csv:task")["groups"]
     assert row["n"] == 3 == compute("match_rate", *matches[:2])["n"]
     table = pqpp("compute", "match_rate", *matches[:2]).stdout
-    assert [line.split()[0] for line in table.splitlines()[2:]] == [
-        "match_rate",
-        "ci_low",
-        "ci_high",
-        "n",
-    ]
+    names = [line.split()[0] for line in table.splitlines()[2:]]
+    assert names == ["match_rate", "ci_low", "ci_high", "n"]
+    table = pqpp("compute", "match_rate", *matches, "groups=m.csv:task,model").stdout
+    assert [line.split()[1:3] for line in table.splitlines()[-2:]] == [["x", "1"], ["y", "0"]]

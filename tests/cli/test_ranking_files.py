@@ -32,7 +32,7 @@ METRICS = ["ndcg", "precision_at_k"]
 @pytest.mark.parametrize("metric", METRICS)
 def test_tables_agree_with_trec_files(compute, kind, metric):
     run, qrels, both = make_frames()
-    qrels = qrels.rename(columns={"rel": "relevance", "doc_id": "docno"})
+    qrels = qrels.rename(columns={"query_id": "prompt_id", "doc_id": "image"})
     for name, frame in (("run", run), ("qrels", qrels), ("both", both)):
         Path(f"{name}.{kind}").write_bytes(encode_table(kind, frame.to_dict("list")))
     expected = compute(metric, "--predictions", "a.run", "--references", "a.qrels")[1]

@@ -135,6 +135,7 @@ def test_scores_retrieval_runs(tmp_path):
     both = build_benchmark(rating, runs=path, relevance=relevance, options=likert)
     limits = {target.name: target.limits for target in both.targets}
     assert (limits["m_rating"], limits["clip_rr"], limits["mean_p10"]) == ((1, 5), (0, 1), (0, 1))
+    assert "1 of 3" in built.notes[0] and "2 of 3" in built.notes[1]
     strict = BuildOptions(min_relevant_votes=2, k=3)
     assert to_dict(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
     tied = [("A cat.", "clip", "i1", 1e17), *(("A dog.", "clip", i, 1e17) for i in ("i8", "i9"))]

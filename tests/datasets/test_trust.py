@@ -183,8 +183,7 @@ def write_votes(path, prompts, people, spread):
 )
 def test_reliability_is_the_first_line(tmp_path, capsys, prompts, people, spread, start):
     path = write_votes(tmp_path / "votes.csv", prompts, people, spread)
-    command = ["build", str(path), "--scale=-90..190", "--output", str(tmp_path / "mine")]
-    assert main(command) == 0
+    assert main(["build", str(path), "--scale=-90..190", "--output", str(tmp_path / "mine")]) == 0
     summary = capsys.readouterr().out.splitlines()[0]
     assert summary.startswith(start) and "inf" not in summary and "nan" not in summary
     assert summary in (tmp_path / "mine" / "README.md").read_text()

@@ -265,7 +265,7 @@ def test_reads_trec_runs_and_qrels(tmp_path):
     renamed = build(runs={"CLIP 2": tmp_path / "clip.trec"}, **options)
     assert to_dict(renamed, "clip-2_rr") == to_dict(built, "clip_rr")
     rows = [f"{q},{d},{s},clip" for q, _, d, _, s, _ in map(str.split, run)]
-    table = write(tmp_path / "r.csv", *rows, header="prompt_id,image,score,model")
+    table = write(tmp_path / "r.csv", *rows, header="query_id,image,score,model")
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
     assert to_dict(tables, "clip_rr") == to_dict(built, "clip_rr")

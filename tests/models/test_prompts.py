@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 from datasets import Dataset
 
+import pqpp
 from pqpp_models import PredictorError
 from pqpp_models.prompts import read_prompts, to_mappings
 
@@ -32,11 +33,10 @@ def test_reads_all_row_types(rows):
     assert read_prompts(rows) == PROMPTS
 
 
-def test_predictions_keep_pandas_index():
-    from pqpp_models.predict import predict
-
-    table = predict(pd.Series(PROMPTS, index=[5, 7]).to_frame("prompt"), "mean_rr")
-    assert table.index.tolist() == [5, 7]
+def test_tables_keep_the_pandas_index():
+    rows = pd.Series(PROMPTS, index=[5, 7]).to_frame("prompt")
+    for table in (pqpp.predict(rows, "mean_rr"), pqpp.read(rows)):
+        assert table.index.tolist() == [5, 7]
 
 
 @pytest.mark.parametrize("rows", [[], (), {"prompt": []}, pd.DataFrame({"prompt": []})])

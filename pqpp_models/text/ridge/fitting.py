@@ -341,8 +341,7 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     if base is not None and uses_default and base not in network.targets:
         network = Predictor.from_pretrained(ENCODER)
     if base is not None and base not in network.targets:
-        targets = ", ".join(network.targets)
-        raise PredictorError(f"`base` must be one of {targets}; got {base!r}")
+        raise PredictorError(f"`base` must be one of {', '.join(network.targets)}; got {base!r}")
     return network, sentence_encoder
 
 

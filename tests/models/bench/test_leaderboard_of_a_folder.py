@@ -51,8 +51,7 @@ def test_rejects_pipes_and_outside_links(write_result, tmp_path, capsys):
 @pytest.mark.parametrize("value", [float("nan"), 1.5])
 def test_ignores_impossible_kendall_values(value, write_result, capsys):
     write_result("honest", 0.4, notes="kendall_qpp 0.4 [0.3, 0.5]; n 80")
-    source = write_result("cheat", value)
-    assert main(["leaderboard", str(source)]) == 0
+    assert main(["leaderboard", str(write_result("cheat", value))]) == 0
     output = capsys.readouterr()
     assert "cheat" not in output.out and "cheat: .eval_results/owner--toy.yaml has no" in output.err
 

@@ -70,5 +70,5 @@ def test_rejects_unusable_tables(tmp_path, monkeypatch):
         TablePredictor("u.csv", "score")
     for name in ("text", "prompt"):  # no column of prompts, or none of these prompts
         (tmp_path / "t.csv").write_text(f"{name},score\na cat,1\n")
-        with pytest.raises(PredictorError):
+        with pytest.raises(PredictorError, match=name):
             TablePredictor("t.csv", "score").predict([{"prompt": "a dog"}])
