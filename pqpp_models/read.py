@@ -22,8 +22,8 @@ def read(prompts: Any) -> pd.DataFrame:
     Returns:
         One row per prompt, with the index of a pandas Series or DataFrame. The columns are
         `prompt`; `content`, what the image should show; `ignored`, the ignored parts by kind;
-        `unwanted`, what a negative prompt or ``--no`` names; `texts` to draw; `skills`, the
-        needed skills, in words; `dialect`: `prose`, `tags`, `garbled`, `empty` or the name of another
+        `unwanted`, what a negative prompt or ``--no`` names; `texts` to draw; `skills`, the needed
+        skills, in words; `dialect`: `prose`, `tags`, `garbled`, `empty` or the name of another
         language; and `unknown` words.
 
     Raises:
