@@ -155,6 +155,8 @@ def evaluate_words(
 ) -> dict[str, float]:
     """Return precision, recall and F1 in percent, with misaligned words as positives.
 
+    Without any labels, they are NaN.
+
     Example:
         >>> evaluate_words([[0, 0]], [[0, 1]])["precision"]
         50.0
@@ -162,8 +164,10 @@ def evaluate_words(
     from pqpp_metrics.functional.keywords import keyword_f1
 
     labelled = [pair for pair in zip(predicted, true, strict=True) if None not in pair]
-    f1 = keyword_f1(*([pair[side] for pair in labelled] for side in (0, 1)))
     names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
+    if not labelled:
+        return dict.fromkeys(names, np.nan)
+    f1 = keyword_f1(*([pair[side] for pair in labelled] for side in (0, 1)))
     return {column: 100 * float(f1[name]) for column, name in names.items()}
 
 

@@ -35,6 +35,7 @@ def test_perfect_predictions_have_perfect_metrics(ground_truth):
 def test_keywords_skip_prompts_without_labels():
     metrics = evaluate_words([[0, 0], [0] * 9, [1] * 3], [[1, 0], None, [0, 1, 1]])
     assert metrics["precision"] == 50 and metrics["recall"] == 50 and metrics["f1"] == 50
+    assert np.isnan(evaluate_words([[0, 0]], [None])["f1"])
 
 
 @pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3])
