@@ -110,7 +110,8 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         else:
             print(format_cross_validation(fitted))
             if training["prompts"] < len(values):
-                print_notes(f"averaged the scores of repeated prompts in {len(values)} rows")
+                count = f"{training['prompts']} different prompts in {len(values)} rows"
+                print_notes(f"{count}; the scores of repeated prompts were averaged")
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:
