@@ -219,7 +219,8 @@ def _read_task(
         if tables:
             first_table = tables[0]
             first_ids = first_table["caption_id"].reindex(rows.index)
-            invalid = rows.index[(first_ids != rows["caption_id"]).fillna(True).to_numpy()]
+            differs = (first_ids != rows["caption_id"]).fillna(True).to_numpy()
+            invalid = rows.index[differs]
             if not len(invalid):
                 invalid = first_table.index.difference(rows.index)
             if len(invalid):
