@@ -349,10 +349,7 @@ def has_finite_weights(model: Any) -> bool:
         parameter.to_local() if hasattr(parameter, "to_local") else parameter
         for parameter in model.parameters()
     )
-    looks = [
-        torch.isfinite(weights.detach()).all() for weights in held if weights.is_floating_point()
-    ]
-    return not looks or bool(torch.stack([look.cpu() for look in looks]).all())
+    return all(torch.isfinite(one.detach()).all() for one in held if one.is_floating_point())
 
 
 class StrictLoading:

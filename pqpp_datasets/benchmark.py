@@ -132,7 +132,8 @@ def load_entry(name: str, **code: Any) -> Benchmark:
     entry = dict(_read_entries()[name])
     entry = _read_entries().get(entry.pop("like", ""), {}) | entry
     entry.setdefault("splits", [*entry.get("rows", ())])
-    return Benchmark(name=name, **{key: as_tuple(value) for key, value in entry.items()}, **code)
+    fields = {key: as_tuple(value) for key, value in entry.items()}
+    return Benchmark(name=name, **fields, **code)
 
 
 @functools.cache

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # GLIDE's; it is `drawbench/<index>/` or, where no MS COCO folder has that number, `<index>/`.
 _FILES = read_json(Path(__file__).with_name("pqpp_files.json"))
 _IMAGE_NUMBERS: dict[str, dict[str, list[int]]] = _FILES["images"]
-_IDENTITY = ("source", "prompt_id", "image_id")
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
@@ -67,7 +66,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
         return table
     root = find_image_root(str(options["image_dir"]))
     images_by_name: dict[str, list[list[dict]]] = {name: [] for name in _IMAGE_NUMBERS["mscoco"]}
-    for row in table.select(_IDENTITY).to_pylist():
+    for row in table.select(["source", "prompt_id", "image_id"]).to_pylist():
         folder = _get_image_folder(root, **row)
         for name, images in images_by_name.items():
             paths = [folder / f"image_{n}.png" for n in _IMAGE_NUMBERS[row["source"]][name]]
@@ -220,7 +219,8 @@ def _read_task(
         if tables:
             first_table = tables[0]
             first_ids = first_table["caption_id"].reindex(rows.index)
-            invalid = rows.index[(first_ids != rows["caption_id"]).fillna(True).to_numpy()]
+            differs = (first_ids != rows["caption_id"]).fillna(True).to_numpy()
+            invalid = rows.index[differs]
             if not len(invalid):
                 invalid = first_table.index.difference(rows.index)
             if len(invalid):

@@ -22,10 +22,9 @@ _RANGE = (1.0, 5.0)  # of ratings
 # images weighs generators by their settings. Scores are from 0 to 5.
 
 _AGIQA_FILE = "data.csv"
-_AGIQA_NAME = r"[A-Za-z0-9.]+_[a-z]+_[0-9]{3}\.jpg"
 _AGIQA_SCORES = ("mos_align", "std_align", "mos_quality", "std_quality")
 _AGIQA_COLUMNS = {
-    "name": Column("string", form=_AGIQA_NAME),
+    "name": Column("string", form=r"[A-Za-z0-9.]+_[a-z]+_[0-9]{3}\.jpg"),
     "prompt": Column("string"),
     **dict.fromkeys(("adj1", "adj2", "style"), Column("string", optional=True)),
     **dict.fromkeys(_AGIQA_SCORES, Column("float64", 0, 5)),

@@ -40,7 +40,8 @@ class _Dtype:
         """Return the numbers in a buffer as nested lists of a shape."""
         if not isinstance(self, _Dtype):
             raise pickle.UnpicklingError("it contains an array without a number type")
-        return np.frombuffer(content, np.dtype(self.order + self.text)).reshape(shape).tolist()
+        numbers = np.frombuffer(content, np.dtype(self.order + self.text))
+        return numbers.reshape(shape).tolist()
 
 
 class _Array(list):

@@ -10,6 +10,7 @@ from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import MissingExtraError, PqppError, describe
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean, find_close_names, is_repository_id, split_names
 from pqpp_models.errors import MissingEvidenceError, PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
@@ -183,33 +184,8 @@ def load_predictor_folder(folder: Path) -> Any:
     return predictor
 
 
-_TORCH, _IMAGES = "pqpp[models]", "its images, pqpp[models]"
-_STATIC = "text.static:StaticPredictor"
-_ABOUT = {
-    "bert": "a text encoder fine-tuned by pqpp train bert",
-    "clip": "a CLIP-like model fine-tuned by pqpp train clip",
-    "correlation_cnn": "a network on image similarities, from pqpp train correlation_cnn",
-    "llm": "a language model with rated examples, from pqpp fit --chat-model",
-    "ridge": "a linear head on the network of static, from pqpp fit",
-    "text_ensemble": (
-        "kernels and networks with a caption collection, from pqpp train text_ensemble"
-    ),
-    "static": "a small NumPy network distilled from a text encoder",
-    "static-train": "the same, fitted to PQPP's train split only; no `alignment`",
-}
-# Class, required input, and whether it is shipped with weights.
-_CLASSES: dict[str, tuple[str, str, bool]] = {
-    "bert": ("bert.predictor:BertPredictor", _TORCH, False),
-    "clip": ("clip.predictor:ClipPredictor", _IMAGES, False),
-    "correlation_cnn": ("correlation_cnn.predictor:CorrelationCnnPredictor", _IMAGES, False),
-    "llm": ("llm.predictor:LlmPredictor", "an endpoint (pqpp[chat]), or pqpp[models]", False),
-    "ridge": ("text.ridge.predictor:RidgePredictor", "", False),
-    "text_ensemble": ("text.text_ensemble:TextEnsemblePredictor", _TORCH, False),
-    "static": (_STATIC, "", True),
-    "static-train": (_STATIC, "", True),
-}
-for _name, (_path, _needs, _shipped) in _CLASSES.items():
-    register_predictor(_name, f"{__package__}.{_path}", _ABOUT[_name], _needs, _shipped)
+for _name, _entry in read_json(Path(__file__).with_name("predictors.json")).items():
+    register_predictor(_name, **_entry)
 FAMILIES = ("linguistic", "ego_network", "post_retrieval", "pre_retrieval")
 """Groups of measures, each a module of that name in `pqpp_models.measures`."""
 _MEASURE = f"{__package__}.measures.predictor:MeasurePredictor"

@@ -39,6 +39,7 @@ from pqpp_models.errors import PredictorError
 TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
 """Lowest and highest value by target."""
+LowsAndHighs = tuple[NDArray[np.float64], NDArray[np.float64]]
 Z90 = 1.6449
 """The number of standard deviations around a prediction that contain nine in ten true values."""
 
@@ -73,9 +74,7 @@ def find_range(target: str) -> tuple[float, float] | None:
     return measure.limits if measure else None
 
 
-def get_limits(
-    targets: Sequence[str], limits: Limits | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def get_limits(targets: Sequence[str], limits: Limits | None = None) -> LowsAndHighs:
     """Return the lowest and highest values of targets as two arrays.
 
     Args:
@@ -168,9 +167,7 @@ def unscale_targets(
     return np.asarray(values, np.float64) * (high - low) + low
 
 
-def _get_finite_limits(
-    targets: Sequence[str], limits: Limits | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _get_finite_limits(targets: Sequence[str], limits: Limits | None) -> LowsAndHighs:
     low, high = get_limits(targets, limits)
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:

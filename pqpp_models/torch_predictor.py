@@ -122,7 +122,29 @@ class TorchPredictor(Predictor):
         return {} if self.processor is None else read_processor_files(self.processor)
 
     def _render_card(self) -> str:
-        return render_fine_tuned_card(self)
+        """Render the card from `details`."""
+        details = self.details
+        recipe, scores, data = (details.get(k, {}) for k in ("recipe", "validation", "data"))
+        subset, version = recipe.get("subset"), data.get("version", "0.0.0")
+        # No figures on rows that it was trained on.
+        is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
+        ranges = get_limits(self.targets, self.limits)
+        return render_card(
+            f"predictors/{self.name}",
+            title=f"pqpp-{self.name}",
+            base_model=recipe.get("model") if "/" in str(recipe.get("model")) else None,
+            repository=details.get("repository") or "OWNER/REPOSITORY",
+            ranges=dict(zip(self.targets, zip(*ranges, strict=True), strict=True)),
+            training=details,
+            recipe=recipe,
+            subset=subset,
+            data_name=" ".join(filter(None, [subset, version if version != "0.0.0" else ""])),
+            scores={
+                name: {kind: scores[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
+                for name in self.targets
+                if is_held_out and f"{name}_kendall" in scores
+            },
+        )
 
 
 def read_processor_files(processor: Any) -> dict[str, bytes]:
@@ -131,29 +153,3 @@ def read_processor_files(processor: Any) -> dict[str, bytes]:
         processor.save_pretrained(folder)
         files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
     return {name: content for name, content in files.items() if name in EXTRA_FILES}
-
-
-def render_fine_tuned_card(predictor: Any) -> str:
-    """Render the card of a fine-tuned predictor from its `details`."""
-    details = predictor.details
-    recipe, scores, data = (details.get(k, {}) for k in ("recipe", "validation", "data"))
-    subset, version = recipe.get("subset"), data.get("version", "0.0.0")
-    # No figures on rows that it was trained on.
-    is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
-    ranges = get_limits(predictor.targets, getattr(predictor, "limits", None))
-    return render_card(
-        f"predictors/{predictor.name}",
-        title=f"pqpp-{predictor.name}",
-        base_model=recipe.get("model") if "/" in str(recipe.get("model")) else None,
-        repository=details.get("repository") or "OWNER/REPOSITORY",
-        ranges=dict(zip(predictor.targets, zip(*ranges, strict=True), strict=True)),
-        training=details,
-        recipe=recipe,
-        subset=subset,
-        data_name=" ".join(filter(None, [subset, version if version != "0.0.0" else ""])),
-        scores={
-            name: {kind: scores[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
-            for name in predictor.targets
-            if is_held_out and f"{name}_kendall" in scores
-        },
-    )

@@ -24,6 +24,8 @@ RATED = ("work", "control")
 Fields = Mapping[str, Any]
 """An answer, settings or details of an item, by name."""
 
+Rows = Sequence[Mapping[str, str]]
+
 _TYPES = {str: "non-empty text", int: "an integer", bool: "true or false", dict: "a mapping"}
 
 
@@ -150,15 +152,12 @@ class TaskKind(ABC):
                 raise AnnotationError(f"task.{name}: expected {_TYPES[kind]}, got {value!r:.60}")
         return {**self.settings, **settings}
 
-    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Rows, settings: Mapping) -> list[list[Mapping]]:
         """Group the rows of one prompt into items; by default, all are one item."""
         return [list(rows)]
 
     def collect_extra_item_data(
-        self,
-        rows: Sequence[Mapping[str, str]],
-        table: Mapping[str, Sequence[Mapping[str, str]]],
-        hashes: Mapping[str, str],
+        self, rows: Rows, table: Mapping[str, Rows], hashes: Mapping[str, str]
     ) -> dict[str, Any]:
         """Return data to store with an item besides its images, such as linked prompts.
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, Rows, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_datasets.own_benchmark.votes.scales import get_scale_by_name
@@ -150,7 +150,7 @@ class Relevance(LabelKind):
             raise AnnotationError(f"task.images_per_page must be 1 to {_MOST_IMAGES}; got {images}")
         return checked
 
-    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Rows, settings: Mapping) -> list[list[Mapping]]:
         """Distribute the images of a prompt over pages of about equal size.
 
         Neighbouring images go to different pages, so that the top ranks are not all on one page.
@@ -170,7 +170,7 @@ class BinaryRelevance(Relevance):
         "unsure": True,  # whether "unsure" is offered
     }
 
-    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Rows, settings: Mapping) -> list[list[Mapping]]:
         """Distribute the images of a query over pages, control images separately."""
         flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
         pages: list[list[Mapping]] = []
@@ -220,10 +220,7 @@ class Match(LabelKind):
     settings: ClassVar[Fields] = {"question": gettext_noop("Does this image match the prompt?")}
 
     def collect_extra_item_data(
-        self,
-        rows: Sequence[Mapping[str, str]],
-        table: Mapping[str, Sequence[Mapping[str, str]]],
-        hashes: Mapping[str, str],
+        self, rows: Rows, table: Mapping[str, Rows], hashes: Mapping[str, str]
     ) -> dict[str, Any]:
         """Return the linked prompts, with images of the same models, and GIMBRR's columns.
 

@@ -167,8 +167,8 @@ def list_people(
     careless = find_careless_people(votes, study.kind) | find_failed_checks(db)
     counts: Any = records.assignments
     counts = counts[counts["purpose"] != "training"].groupby(["person_id", "state"]).size()
-    payment_rule = study.payment
-    seconds = compute_active_seconds(records.answers, payment_rule or Payment())
+    payment_rule = study.payment or Payment()
+    seconds = compute_active_seconds(records.answers, payment_rule)
     stats: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
     annotators = {annotator.name: annotator for annotator in standings.annotators}
     flags: dict[str, tuple[float, str]] = {}
@@ -181,7 +181,8 @@ def list_people(
         annotator = annotators.get(person.name)
         state = _get_person_state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
-        payment = None if state == "withdrawn" else payment_rule
+        is_paid = person.role == "annotator" and state != "withdrawn"
+        rule = payment_rule if is_paid else Payment()
         items = int(counts.get((person.id, "done"), 0))
         count, median = stats.loc[person.id] if person.id in stats.index else (0, None)
         agreement, flag = flags.get(person.name, (np.nan, ""))
@@ -202,7 +203,7 @@ def list_people(
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
-                pay=get_pay(payment, person.role, state == "admitted", items, hours, person.paid),
+                pay=get_pay(rule, state == "admitted", items, hours, person.paid),
             )
         )
     return rows
@@ -256,19 +257,14 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
 
 
 def get_pay(
-    rule: Payment | None,
-    role: str,
-    is_admitted: bool,
-    items: int,
-    hours: float,
-    payments: Mapping[str, float],
+    rule: Payment, is_admitted: bool, items: int, hours: float, payments: Mapping[str, float]
 ) -> Pay:
-    """Return a person's pay; only annotators are paid.
+    """Return a person's pay.
 
     Amounts are rounded to cents, half a cent up. Earnings of people who left are in `Leaver`.
 
     Args:
-        rule: The study's payment; None if the study pays nothing.
+        rule: The study's payment; `Payment()` for people who are not paid.
         items: Number of finished items without training.
         hours: Active hours.
         payments: Amounts of the payments so far, by ISO time.
@@ -276,14 +272,13 @@ def get_pay(
     Example:
         >>> from pqpp_annotation.study.study import Payment
         >>> rule = Payment(per_item=0.05, per_hour=12)
-        >>> get_pay(rule, "annotator", True, 100, 0.5, {}).earned
+        >>> get_pay(rule, True, 100, 0.5, {}).earned
         11.0
-        >>> get_pay(rule, "annotator", False, 100, 0.5, {"2026-01-01T00:00Z": 2.5}).owed
+        >>> get_pay(rule, False, 100, 0.5, {"2026-01-01T00:00Z": 2.5}).owed
         3.5
-        >>> get_pay(rule, "control", True, 100, 0.5, {}).earned
+        >>> get_pay(Payment(), True, 100, 0.5, {}).earned
         0.0
     """
-    rule = rule if rule and role == "annotator" else Payment()
     for_items, for_hours = (
         float(Decimal(str(round(rate * count, 8))).quantize(Decimal("0.01"), ROUND_HALF_UP))
         for rate, count in ((rule.per_item, items * is_admitted), (rule.per_hour, hours))

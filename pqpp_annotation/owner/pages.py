@@ -35,26 +35,20 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("")
-def show_overview(visit: Visit) -> Response:
-    """Show the state of the study."""
-    return _render_live_page(visit, "overview", "")
-
-
 @pages.get("/people")
-def show_people(visit: Visit) -> Response:
-    """Show all annotators and control members."""
-    return _render_live_page(visit, "people", "/people")
+def show_live_page(visit: Visit) -> Response:
+    """Show the state of the study, or all annotators and control members.
 
-
-def _render_live_page(visit: PageRequest, page: str, tab: str) -> Response:
-    """Return the page or, if the script asks, its live part; status 304 if nothing changed."""
+    If the script asks, only the live part is sent; status 304 if nothing changed.
+    """
+    tab = visit.path.removeprefix("/owner")
     overview = visit.site.monitor.get_overview()
     if visit.request.headers.get("If-None-Match") == overview.key:
         return Response(status_code=304)
     suffix = "_live" if visit.request.headers.get("X-Part") == "live" else ""
     describe_label, days_left = visit.site.words.describe_label, overview.progress.days_left
     response = visit.render(
-        f"owner/{page}{suffix}.html",
+        f"owner/{'people' if tab else 'overview'}{suffix}.html",
         tab=tab,
         overview=overview,
         states=STATE_WORDS,

@@ -1,7 +1,7 @@
 """The completion code and URL for people who have finished or left."""
 
 import secrets
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
 from pqpp_annotation.store.people import save_recruiter_id
@@ -12,8 +12,7 @@ PERSONAL = "personal"
 CODE = "completion_code"
 
 
-@dataclass(frozen=True)
-class FinalPage:
+class FinalPage(NamedTuple):
     """The code and URL on the last page.
 
     Attributes:

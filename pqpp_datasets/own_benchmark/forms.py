@@ -19,7 +19,6 @@ from pqpp_datasets.own_benchmark.formats import (
     WORDS,
     FlatRows,
     FormAnswers,
-    Record,
     find_role_columns,
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, fill_column, make_column
@@ -58,22 +57,17 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
     rows = [*zip(*cells.values(), strict=True)]
     numbered_rows = zip(source.number_rows(len(rows)), rows, strict=True)
     records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbered_rows]
-    content = _convert_records(records, path, options.from_format)
-    if isinstance(content, FormAnswers):
-        content = select_question(content, options, str(path))
-    return replace(content, path=path, unread_columns=source.names if source.requested else ())
-
-
-def _convert_records(records: Sequence[Record], path: Path, tool: str) -> FlatRows | FormAnswers:
-    """Convert records of another tool; any error means that they are not in its format."""
     try:
-        return FORMATS[tool](records, str(path))
+        content = FORMATS[options.from_format](records, str(path))
     except BenchmarkError:
         raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        problem = f"{path} is not in the format {tool} ({reason})"
+        problem = f"{path} is not in the format {options.from_format} ({reason})"
         raise BenchmarkError(f"{problem}; check `from_format`") from None
+    if isinstance(content, FormAnswers):
+        content = select_question(content, options, str(path))
+    return replace(content, path=path, unread_columns=source.names if source.requested else ())
 
 
 def select_question(answers: FormAnswers, options: BuildOptions, path: str) -> FlatRows:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Outcome
+from pqpp_datasets.own_benchmark.generation import Generation
 from pqpp_datasets.own_benchmark.long_table import PROMPT, make_column
 from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
@@ -23,31 +24,28 @@ _IMAGE_BATCH_ROWS = 100
 Splits = dict[str, Iterator[pa.Table]]
 
 
-def list_voted_images(built: Outcome) -> pd.DataFrame:
+def list_voted_images(generation: Generation) -> pd.DataFrame:
     """Return the images with votes, one row each.
 
     Returns:
         Columns `prompt` (index), `model`, `image` (name), `score` (from the build's rule, NaN if
         there are no counted votes) and `votes` (number of counted votes).
     """
-    assert built.generation is not None
-    votes, first = built.generation.table, built.generation.table.first
-    counts = np.bincount(votes.item[built.generation.counted], minlength=len(first))
+    votes, first = generation.table, generation.table.first
+    counts = np.bincount(votes.item[generation.counted], minlength=len(first))
     columns = {
         "prompt": votes.prompt[first],
         "model": make_column(votes.model[first], votes.model_names),
         "image": np.array(votes.image_names, dtype=object)[votes.image[first]],
     }
-    return pd.DataFrame({**columns, "score": built.generation.image_scores, "votes": counts})
+    return pd.DataFrame({**columns, "score": generation.image_scores, "votes": counts})
 
 
-def list_compared_images(built: Outcome) -> pd.DataFrame | None:
+def list_compared_images(choices: pd.DataFrame) -> pd.DataFrame | None:
     """Return the compared images as in `list_voted_images`, or None if the images have no names.
 
     An image's score is the share of its comparisons that it won; ties count as half.
     """
-    assert built.preferences is not None
-    choices = built.preferences.choices
     if "image_a" not in choices:
         return None
     first_shares, counts = (choices["value"] + 1) / 2, choices["counts"].astype(np.int64)

@@ -151,11 +151,11 @@ def write_benchmark(
     }
     image_options = extras.images, extras.image_dir
     if built.generation:
-        subsets["images"] = split_images(built, list_voted_images(built), *image_options)
+        subsets["images"] = split_images(built, list_voted_images(built.generation), *image_options)
         if extras.votes and not built.generation.table.has_scores:
             subsets["votes"] = split_votes(built, annotators)
     if built.preferences:
-        if (compared := list_compared_images(built)) is not None:
+        if (compared := list_compared_images(built.preferences.choices)) is not None:
             subset = "compared_images" if "images" in subsets else "images"
             subsets[subset] = split_images(built, compared, *image_options)
         if extras.votes:

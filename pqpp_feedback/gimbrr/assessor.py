@@ -38,30 +38,29 @@ class GimbrrAssessor(Assessor):
     columns = ASKED_COLUMNS
 
     def __init__(self, routine: PublishedRoutine, clip: Any = None, detector: Any = None) -> None:
-        self._models = {"clip": clip, "detector": detector}
-        loaded = {role: model for role, model in self._models.items() if model is not None}
-        super().__init__({role: model.identity for role, model in loaded.items()})
+        models = {"clip": clip, "detector": detector}
+        self._models = {role: model for role, model in models.items() if model is not None}
+        super().__init__({role: model.identity for role, model in self._models.items()})
         self._routine, self.routine = routine, routine.name
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings of the routine and the models."""
-        models = {role: model.settings for role, model in self._models.items() if model is not None}
+        models = {role: model.settings for role, model in self._models.items()}
         return {"routine": self._routine.settings, **models}
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return the outputs of the models that each prompt's task needs."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
-        conditions_by_image = [make_conditions(parse_task(picture.about)) for picture in pictures]
+        parsed = [make_conditions(parse_task(picture.about)) for picture in pictures]
+        usable = {n: found for n, found in enumerate(parsed) if not isinstance(found, str)}
         for role, model in self._models.items():
             names: dict[int, list[str]] = {}
-            for number, conditions in enumerate(conditions_by_image):
-                if isinstance(conditions, str):
-                    continue
+            for number, conditions in usable.items():
                 checked = [c for c in conditions if ROLES[c.kind] == role]
                 if checked:
                     names[number] = sorted({name for c in checked for name in (c.name, *c.others)})
-            if names and model is not None:
+            if names:
                 outputs = model.observe([images[number] for number in names], list(names.values()))
                 for number, output in zip(names, outputs, strict=True):
                     evidence[number][role] = output

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pqpp_feedback.assess.agreement import resample_means
 from pqpp_feedback.assess.pictures import Row
@@ -279,7 +278,14 @@ def rank_by_role(
         >>> [(row["rank"], row["generator"]) for row in rank_by_role(rows, {"TR": 1}, 200)]
         [(1, 'b'), (2, 'a')]
     """
-    generators, tables = _pivot_scores(rows, weights)
+    used = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
+    frame = pd.DataFrame(used, columns=["angle", "generator", "prompt_id", "score"])
+    frame = frame.astype({"generator": str, "prompt_id": str, "score": float})
+    prompt_means = frame.pivot_table("score", ["generator", "prompt_id"], "angle")
+    generators = prompt_means.index.unique("generator").tolist()
+    columns = {angle: prompt_means[angle].unstack() for angle in ANGLES if angle in prompt_means}
+    is_complete = {angle: table.notna().any(axis=1).all() for angle, table in columns.items()}
+    tables = {angle: columns[angle].to_numpy() for angle in columns if is_complete[angle]}
     if not tables:
         return []
     total = sum(weights[angle] for angle in tables)
@@ -295,17 +301,3 @@ def rank_by_role(
         {"rank": rank, "generator": generators[n], "score": tuple(scores[n]), "angles": [*tables]}
         for rank, n in enumerate(order, 1)
     ]
-
-
-def _pivot_scores(
-    rows: Iterable[Row], weights: Weights
-) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
-    """Return the generators, and (generators, prompts) scores of angles that all of them have."""
-    used = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
-    frame = pd.DataFrame(used, columns=["angle", "generator", "prompt_id", "score"])
-    frame = frame.astype({"generator": str, "prompt_id": str, "score": float})
-    means = frame.pivot_table("score", ["generator", "prompt_id"], "angle")
-    tables = {angle: means[angle].unstack() for angle in ANGLES if angle in means}
-    is_complete = {angle: table.notna().any(axis=1).all() for angle, table in tables.items()}
-    generators = means.index.unique("generator").tolist()
-    return generators, {a: table.to_numpy() for a, table in tables.items() if is_complete[a]}

@@ -23,10 +23,12 @@ from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
 from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.targets import Z90, find_range
-from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_verdicts
+from pqpp_models.verdict.verdict import PromptVerdicts, predict_verdicts
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 """The maximum number of prompts in total, in a table and side by side, and of characters."""
+
+Columns = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -161,11 +163,7 @@ class AnswerRenderer:
         return render_page(Path(__file__).with_name(name), **facts)
 
     def _make_cards(
-        self,
-        prompts: Sequence[Any],
-        columns: Mapping[str, Sequence[Any]],
-        verdicts: Sequence[PromptVerdict],
-        target: str,
+        self, prompts: Sequence[Any], columns: Columns, verdicts: PromptVerdicts, target: str
     ) -> dict[str, Any]:
         explained = self.predictor.explain(prompts, target)
         ignored = list(columns.get("ignored", [""] * len(prompts)))
@@ -200,7 +198,7 @@ class AnswerRenderer:
         }
 
 
-def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
+def _make_bar(columns: Columns, name: str, row: int) -> Bar:
     value, limits = columns[name][row], find_range(name)
     deviation = columns.get(f"{name}_deviation", [None] * (row + 1))[row]
     words = explain_target(name) if get_measure(name) else ""
@@ -213,7 +211,7 @@ def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
 
 
 def _make_table(
-    columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
+    columns: Columns, verdicts: PromptVerdicts, targets: Sequence[str]
 ) -> dict[str, Any]:
     """Return the template data for a sortable table of the first rows."""
     count = min(MOST_LISTED, len(columns["prompt"]))

@@ -322,9 +322,8 @@ def clarity(
         counts = Counter(split_terms(captions[index]))
         frequencies = {int(t): counts[statistics.terms[t]] for t in statistics.find_terms(counts)}
         length = sum(frequencies.values())
-        if length:
-            for term, count in frequencies.items():
-                words[term] += weight * count / length
+        for term, count in frequencies.items():
+            words[term] += weight * count / length
     model = smoothing * words + (1 - smoothing * words.sum()) * background
     present = model > 0
     # A divergence is never negative, but its rounding error may be.

@@ -82,7 +82,7 @@ def select_prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
-def iterate_chunks(rows: Singles, size: int = 512) -> Iterator[Singles]:
+def iterate_chunks(rows: Any, size: int = 512) -> Iterator[Any]:
     """Yield chunks of rows; if there are no rows, yield one empty chunk.
 
     >>> [len(part) for part in iterate_chunks(np.zeros((3, 1), np.float32), 2)]

@@ -233,7 +233,8 @@ def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool 
     cosines = multiply_exactly(vectors, points)
     if exclude_self:
         cosines[cosines >= SAME] = -1
-    return (1 - np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)).astype(np.float64)
+    nearest = np.partition(cosines, -count, axis=1)[:, -count:]
+    return (1 - nearest.mean(axis=1)).astype(np.float64)
 
 
 _COVERAGE = 0.9  # the nominal share of true values within `Z90` deviations

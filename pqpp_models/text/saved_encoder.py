@@ -41,7 +41,8 @@ def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_registered: b
 
     fields = dict(config)
     encoder_config = AutoConfig.for_model(fields.pop("model_type"), **fields)
-    module = (AutoModel.from_config if is_registered else build_encoder)(encoder_config)
+    build = AutoModel.from_config if is_registered else build_encoder
+    module = build(encoder_config)
     module.load_state_dict({key: torch.from_numpy(array) for key, array in arrays.items()})
     return module.eval()
 

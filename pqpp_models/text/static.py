@@ -183,11 +183,6 @@ class StaticNetwork:
         for layer in layers[2:]:
             self._kernels[layer] = round_to_grid(self.weights[f"{layer}.weight"].T)
 
-    def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
-        """Return the scores and unit vectors of prompts, given the ids of their pieces."""
-        scores, points, *_ = self.compute_layers(encoded)
-        return scores, points
-
     def compute_layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
         """Return scores, unit vectors, mean vectors of pieces, and the hidden layer.
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, Rows, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
 _MOST_IMAGES = 12
@@ -37,7 +37,7 @@ class Order(TaskKind):
         "ties": True,  # whether ties are allowed
     }
 
-    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Rows, settings: Mapping) -> list[list[Mapping]]:
         """Return all rows of a prompt as one item.
 
         Raises:

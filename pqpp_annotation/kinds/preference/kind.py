@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, Rows, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
 _LABELS = {"a": 1.0, "tie": 0.0, "b": -1.0}
@@ -46,7 +46,7 @@ class Preference(TaskKind):
         if {"choice": value["choice"]} not in self.list_choices(settings):
             raise AnnotationError("value.choice: this study allows no ties; choose A or B", 409)
 
-    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Rows, settings: Mapping) -> list[list[Mapping]]:
         """Return an item for each pair of images by different models.
 
         Raises:

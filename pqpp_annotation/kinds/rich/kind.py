@@ -15,7 +15,7 @@ from annotated_types import Len
 from pydantic import BaseModel, Field, NonNegativeInt
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, Rows, ShownItem, TaskKind, Vote
 from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
 
 Score = Literal["plausibility", "alignment", "aesthetics", "overall"]
@@ -48,7 +48,7 @@ class Rich(TaskKind):
     settings: ClassVar[Fields] = {"inappropriate": True}  # whether the flag is offered
     answer = RichAnswer
 
-    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Rows, settings: Mapping) -> list[list[Mapping]]:
         """Return each row as its own item."""
         return [[row] for row in rows]
 

@@ -20,7 +20,7 @@ a mean (0 if negative), computed iteratively from equal weights.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,9 @@ _FALSE_FLAG_RATE = 0.01  # probability of a wrong flag for one side, over all vo
 
 _MAX_CELLS = 2_000_000
 """Maximum number of groups of prompts for standard errors, times the number of annotators."""
+
+# The agreement of each annotator, and its standard error.
+Measured = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,7 @@ class SharedVotes:
             squares = (summed * summed).sum(axis=1) * counts / (counts - 1)
             return np.where(counts > 2, np.sqrt(squares) / self.sum_votes(), np.inf)
 
-    def correlate(
-        self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def correlate(self, value: np.ndarray, other: np.ndarray, with_errors: bool = True) -> Measured:
         """Return the correlation of two values of each annotator's votes, and its standard error.
 
         The correlation is 0 if only `value` is constant, and NaN if `other` is. Errors, which take
@@ -117,8 +118,7 @@ _Z95 = 1.96
 _Z99 = 2.33  # at most 1% of honest annotators are flagged
 
 
-@dataclass(frozen=True)
-class TrustedAgreement:
+class TrustedAgreement(NamedTuple):
     """Each annotator's agreement with the weighted mean of the others; one entry per annotator.
 
     Attributes:
@@ -345,9 +345,7 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
     return reasons
 
 
-def _compute_kappas(
-    votes: SharedVotes, columns: Iterable[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def _compute_kappas(votes: SharedVotes, columns: Iterable[np.ndarray]) -> Measured:
     """Return each annotator's kappa with the others, and its standard error."""
     # The disagreement of two votes is the sum of squared differences over `columns`: an indicator
     # column per label gives Cohen's kappa, and one column of label ranks gives quadratic weights.

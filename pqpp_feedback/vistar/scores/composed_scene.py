@@ -1,7 +1,7 @@
 """Composed scenes (CSE): whether panels show their texts, and all of them the same subject."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -61,13 +61,14 @@ class ComposedScene(VistarScore):
         """Return the square root of coverage times consistency."""
         if len(evidence["panels"]) < 2:
             return Verdict(None, None, "no panels were found, and the prompt names no `layout`")
-        coverage = compute_coverage(evidence["similarity"])
-        consistency = compute_consistency(evidence["likeness"])
+        params, likeness = load_params(self.section), np.array(evidence["likeness"])
+        cosines = params["similarity_scale"] * np.array(evidence["similarity"])
+        coverage = float(np.clip(cosines, 0, 1).max(0).mean())  # of each text's best panel
         number, panels = len(evidence["found"]), len(evidence["panels"])
         reason = f"coverage {coverage:.2f}; subject found in {number} of {panels} panels"
-        if consistency is None:
-            consistency = load_params(self.section)["too_few_finds"]
-        else:
+        consistency = params["too_few_finds"]
+        if len(likeness) > 1:  # the mean cosine over pairs of found subjects
+            consistency = float(likeness[np.triu_indices(len(likeness), 1)].mean())
             reason += f", consistency {consistency:.2f}"
         score = float(scene_composition([coverage], [np.clip(consistency, -1, 1)])[0])
         return Verdict(None, score, reason)
@@ -90,32 +91,6 @@ def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int
     if len(boxes) == expected or (grid is None and len(boxes) > 1):
         return "gutters", boxes
     return ("grid", split_grid(image.size, grid)) if grid else ("none", boxes)
-
-
-def compute_coverage(similarity: Sequence[Sequence[float]]) -> float:
-    """Return the mean, over texts, of the cosine to the most similar panel, scaled to [0, 1].
-
-    Args:
-        similarity: Cosines, one row per panel and one column per text.
-
-    Example:
-        >>> round(compute_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
-        0.625
-    """
-    scale = load_params("composed_scene")["similarity_scale"]
-    return float(np.clip(scale * np.array(similarity), 0, 1).max(0).mean())
-
-
-def compute_consistency(likeness: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean cosine over pairs of found subjects; None for fewer than two subjects.
-
-    Example:
-        >>> round(compute_consistency([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]]), 4)
-        0.7
-    """
-    if len(likeness) < 2:
-        return None
-    return float(np.array(likeness)[np.triu_indices(len(likeness), 1)].mean())
 
 
 def parse_grid(layout: Any) -> tuple[int, int] | None:

@@ -215,4 +215,5 @@ def measure_patterns(image: Values) -> float:
     height, width = inner.shape
     shifted = [grey[1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in neighbours]
     bits = np.stack(shifted) >= inner
-    return float(((bits != np.roll(bits, 1, axis=0)).sum(0) <= 2).mean())
+    changes = (bits != np.roll(bits, 1, axis=0)).sum(0)
+    return float((changes <= 2).mean())

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Arrays, Singles
+from pqpp_models.text.arrays import Arrays, Singles, iterate_chunks
 from pqpp_models.text.collection.model import Scaling
 
 _BITS, _HASH = 20, np.uint64(0x9E3779B97F4A7C15)
@@ -69,11 +69,8 @@ class PiecePairs:
 
     def __call__(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
         """Return the scaled features of `summarise`."""
-        starts = range(0, max(len(encoded), 1), _BATCH_SIZE)
-        parts = [
-            self.summarise(encoded[start : start + _BATCH_SIZE], exclude_self) for start in starts
-        ]
-        return self.scaling(np.concatenate(parts))
+        chunks = iterate_chunks(encoded, _BATCH_SIZE)
+        return self.scaling(np.concatenate([self.summarise(one, exclude_self) for one in chunks]))
 
     def summarise(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
         """Return features of prompts: sums and means over their distinct pieces and over pairs.

@@ -22,17 +22,8 @@ if TYPE_CHECKING:
 HALF = 1 << 15
 """The number of columns for hashed words and pairs, and of those for hashed pieces of words."""
 
-_WORD = re.compile(r"\w+(?:'\w+)?")
+_WORD = re.compile(r"\w+(?:'\w+)?")  # without punctuation except inner apostrophes
 _LENGTHS = range(2, 6)
-
-
-def find_words(prompt: str) -> list[str]:
-    """Split a normalised prompt into words, without punctuation except inner apostrophes.
-
-    >>> find_words("a cat's hat")
-    ['a', "cat's", 'hat']
-    """
-    return _WORD.findall(prompt)
 
 
 def hash_text(text: str) -> int:
@@ -72,7 +63,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
 
 
 def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:
-    words = find_words(prompt)
+    words = _WORD.findall(prompt)
     for word in words:
         yield word, True
         padded = f" {word} "
@@ -197,7 +188,7 @@ def hash_words(prompts: Sequence[str]) -> Floats:
     """
     rows = np.zeros((len(prompts), BUCKETS))
     for row, prompt in zip(rows, prompts, strict=True):
-        words = find_words(prompt)
+        words = _WORD.findall(prompt)
         for text in dict.fromkeys((*words, *map(" ".join, pairwise(words)))):
             code = hash_text(text)
             row[code % BUCKETS] += 1 if code >> 31 else -1

@@ -291,7 +291,10 @@ def fit(
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"`ids` must have one id per prompt ({len(prompts)}); got {len(ids)}")
     table = _make_score_table(prompts, scores, names)
-    means = _average_duplicates(table)
+    means = table.groupby(level=0, sort=False).mean()  # of the distinct prompts
+    means = means.drop("", errors="ignore").dropna(how="all")
+    if len(means) > MOST_PROMPTS:
+        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(means)}")
     ranges = _choose_limits(means, limits or {})
     table = table[list(ranges)]
     means = means[list(ranges)].dropna(how="all")
@@ -360,15 +363,6 @@ def _make_score_table(
         raise PredictorError("`scores` contains infinite values; remove those rows")
     texts = pd.Index([normalise_prompt(prompt) for prompt in prompts], dtype=object)
     return pd.DataFrame(values, texts, list(targets))
-
-
-def _average_duplicates(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the mean scores of the distinct prompts that have text and scores."""
-    means = table.groupby(level=0, sort=False).mean()
-    means = means.drop("", errors="ignore").dropna(how="all")
-    if len(means) > MOST_PROMPTS:
-        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(means)}")
-    return means
 
 
 def _hash_scores(texts: list[str], values: Floats) -> str:

@@ -136,7 +136,8 @@ class Kernels:
         self.scales: dict[str, float] = {}
         self.kernels: dict[str, Singles] = {}
         for name, rows in self.linear.items():  # scaled so that a row's mean squared length is 1
-            self.scales[name] = 1 / max(float((rows * rows).sum()) / rows.shape[0], 1e-12)
+            square = float((rows * rows).sum()) / rows.shape[0]
+            self.scales[name] = 1 / max(square, 1e-12)
             products = rows @ rows[self.landmarks].T
             products = products.toarray() if hasattr(products, "toarray") else products
             self.kernels[name] = (products * self.scales[name]).astype(np.float32)

@@ -73,8 +73,6 @@ ENCODER = "static"
 
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
 _BASE = "base"
-_NEIGHBOURS = ("embedding", "sentence")
-_UNSEEN_NOTE = "no word in common with the prompts it was fitted to"
 
 
 @dataclass(eq=False, repr=False)
@@ -121,7 +119,7 @@ class RidgePredictor(CalibratedPredictor):
         if self.reads_any_language:
             detector: Any = SeenPieces(self.pieces.rarity)
             self.known_words = detector
-            self.domain_note = _UNSEEN_NOTE
+            self.domain_note = "no word in common with the prompts it was fitted to"
 
     @cached_property
     def reference_points(self) -> Floats:
@@ -216,7 +214,7 @@ class RidgePredictor(CalibratedPredictor):
             TfidfHead(**select_prefixed("pieces.", tensors)),
             neighbours={
                 name: KernelHead(**select_prefixed(f"{name}.", tensors))
-                for name in _NEIGHBOURS
+                for name in ("embedding", "sentence")
                 if f"{name}.width" in tensors
             },
             sentence_encoder=sentence,

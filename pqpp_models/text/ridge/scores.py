@@ -85,7 +85,8 @@ def read_score_table(
     limits = {n: ends for n in names if n in declared and (ends := declared[n].limits)}
     title = path.resolve().name if path.is_dir() else dataset
     listed = BENCHMARKS.get(subset or "") or BENCHMARKS.get(dataset)
-    card_facts = {"name": title, "licence": listed.licence if listed else rows.info.license or ""}
+    licence = listed.licence if listed else rows.info.license or ""
+    card_facts = {"name": title, "licence": licence}
     ids = list(rows[ID]) if ID in rows.column_names else None
     name = ", ".join(filter(None, (title, subset, read_split)))
     return ScoredPrompts(list(rows[COLUMN]), ids, columns, name, limits, card_facts)

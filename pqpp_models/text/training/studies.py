@@ -113,21 +113,19 @@ def correlate_in_groups(
     return coefficients
 
 
-def standardise_scores(
-    prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
-) -> Scores:
-    """Return prompts with their scores standardised within each generator; NaN for a missing score.
+def standardise_scores(generators: Sequence[str], scores: Sequence[float]) -> list[float]:
+    """Return the scores standardised within each generator; NaN for a missing score.
 
-    >>> list(standardise_scores(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
-    [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
-    >>> list(standardise_scores("abc", ["x", "x", "x"], [1.0, float("nan"), 3.0]))
-    [('a', -1.0), ('b', nan), ('c', 1.0)]
+    >>> standardise_scores(["x", "x", "y"], [1.0, 2.0, 5.0])
+    [-1.0, 1.0, 0.0]
+    >>> standardise_scores(["x", "x", "x"], [1.0, float("nan"), 3.0])
+    [-1.0, nan, 1.0]
     """
     names, values = np.asarray(generators), np.array(scores, np.float64)
     for name in dict.fromkeys(generators):
         peers = values[names == name]
         values[names == name] = (peers - np.nanmean(peers)) / (np.nanstd(peers) or 1.0)
-    return zip(prompts, values.tolist(), strict=True)
+    return values.tolist()
 
 
 def _read_votes(rows: Any) -> Scores:
@@ -202,8 +200,8 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
             studies[name] = _average_duplicates(read_scores(rows))
         for name, (file, score) in (_FILES if root is not None else {}).items():
             table = read_table(f"{root}/ratings/{file}", ["prompt", "model", score])
-            columns = table.texts("prompt"), table.texts("model"), table.numbers(score)
-            studies[name] = _average_duplicates(standardise_scores(*columns))
+            scores = standardise_scores(table.texts("model"), table.numbers(score))
+            studies[name] = _average_duplicates(zip(table.texts("prompt"), scores, strict=True))
     except (BenchmarkError, FileError) as error:
         if root is None:
             raise

@@ -12,8 +12,7 @@ This module also contains the training loop, with its batches, learning rate sch
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -263,8 +262,7 @@ def choose_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
     return np.linspace(start, stop - 1, min(limit, stop - start)).astype(int)
 
 
-@dataclass
-class FittedModel:
+class FittedModel(NamedTuple):
     """A fitted model with out-of-fold predictions of the training rows.
 
     Attributes:

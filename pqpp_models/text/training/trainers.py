@@ -235,7 +235,7 @@ class StaticTraining:
         """Train the network, and return the calibrated predictor."""
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
-        points = network(self.token_ids[: len(prompts)])[1]
+        points = network.compute_layers(self.token_ids[: len(prompts)])[1]
         sample = choose_evenly(0, len(points), _MAX_REFERENCES)
         references = np.round(points[sample] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE

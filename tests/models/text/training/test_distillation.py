@@ -52,7 +52,7 @@ def test_static_network_matches_module():
 
     with torch.no_grad():
         scores, points = module(**to_batch(encoded, 0))
-    static_scores, static_points = network(encoded)
+    static_scores, static_points, *_ = network.compute_layers(encoded)
     np.testing.assert_allclose(static_scores, scores.numpy(), atol=5e-3)
     expected = torch.nn.functional.normalize(points, dim=1).numpy()
     np.testing.assert_allclose(static_points, expected, atol=2e-2)
