@@ -67,18 +67,6 @@ def test_strengths_and_errors_match_other_estimators(seed):
     assert with_prior == pytest.approx(fit_by_minorization(wins + 0.5 * (1 - np.eye(5))), abs=1e-9)
 
 
-def test_strengths_match_choix():
-    """The values are from choix 0.4.1: ilsr_pairwise with tol=1e-13, minus their mean."""
-    wins = [[0, 7, 6, 3, 3], [0, 0, 0, 2, 9], [7, 10, 0, 7, 11], [8, 7, 6, 0, 11], [3, 9, 8, 0, 0]]
-    assert bradley_terry(wins)["strength"] == pytest.approx(
-        [
-            *(0.2345520659918335, -1.0817366132077522, 0.5026067322791749),
-            *(0.9132506915817962, -0.5686728766450522),
-        ],
-        abs=1e-9,
-    )
-
-
 def test_rejects_undefined_strengths():
     disconnected = np.zeros((4, 4))
     disconnected[0, 1] = disconnected[1, 0] = disconnected[2, 3] = disconnected[3, 2] = 3
