@@ -122,15 +122,6 @@ def test_clip_learns_ratings_of_new_images(votes, tmp_path, cache, capsys, monke
     assert "set --image-dir to the folder of the images" in capsys.readouterr().err
 
 
-def test_stored_images_need_no_folder(votes, tmp_path, cache, capsys):
-    dataset = build_dataset(votes, tmp_path / "mine", "bytes")
-    flags = ("--tuning", "frozen", "--num_train_epochs", "1", "--targets", "mini-dalle_rating")
-    model = train("clip", dataset, tmp_path, *flags)
-    capsys.readouterr()
-    assert main(["bench", "--predictors", model, "--dataset", dataset, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"][0]["target"] == "mini-dalle_rating"
-
-
 def test_correlation_cnn_trains_on_own_images(votes, tmp_path, cache):
     dataset = build_dataset(votes, tmp_path / "mine", "bytes")
     flags = ("--num_train_epochs", "1", "--targets", "mean_rating")
