@@ -91,6 +91,12 @@ class TestMeasures:
     def test_matches_hand_computed_values(self, collection, name, expected):
         assert compute_value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
 
+    def test_repeated_terms_and_terms_without_a_common_caption(self, collection):
+        expected = 2 / 3 * math.log2(2 / 3 * 12 / 5) + 1 / 3 * math.log2(1 / 3 * 12 / 2)
+        assert compute_value("scs", "a cat, a", collection) == pytest.approx(expected, abs=1e-12)
+        expected = (LN(4 * 1 / 3) + LN(4 * 1 / 6)) / 2  # a and red, a and dog, but not red and dog
+        assert compute_value("avg_pmi", "a red dog", collection) == pytest.approx(expected)
+
 
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
