@@ -5,10 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_metrics.functional import (
-    ndcg,
-    reciprocal_rank,
-)
+from pqpp_metrics.functional import ndcg, reciprocal_rank
 
 
 @pytest.mark.parametrize(("above", "below"), [(10, 9), ("d9", "d10"), (2**63 - 1, 2**63 - 2)])

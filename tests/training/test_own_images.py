@@ -120,6 +120,8 @@ def test_clip_learns_ratings_of_new_images(votes, tmp_path, cache, capsys, monke
     assert values == pytest.approx(predictions[:, 0].tolist(), abs=1e-6)
     assert main(["bench", "--predictors", model, "--dataset", dataset, "--split", "test"]) == 2
     assert "set --image-dir to the folder of the images" in capsys.readouterr().err
+    stored = build_dataset(votes, tmp_path / "stored", "bytes")
+    assert main(["bench", "--predictors", model, "--dataset", stored]) == 0
 
 
 def test_correlation_cnn_trains_on_own_images(votes, tmp_path, cache):
