@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.processes import run_pqpp, run_python
+from support.processes import run_pqpp
 
 from pqpp_cli.main import main
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
@@ -103,18 +103,6 @@ def test_invalid_input_is_one_line(tmp_path, arguments, expected):
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
     assert done.stdout == "" and done.stderr.count("\n") == 1
-
-
-def test_nothing_heavy_is_imported(tmp_path):
-    code = (
-        "import sys\n"
-        "from pqpp_cli.main import main\n"
-        "assert main(['predict', 'a cat', '--target', 'mean_hbpp']) == 0\n"
-        "heavy = {'torch', 'datasets', 'evaluate', 'transformers', 'pandas', 'scipy', 'nltk',\n"
-        "         'sklearn', 'pyarrow', 'huggingface_hub', 'matplotlib'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    assert run_python(code, tmp_path).stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("end", ["--format csv | head -n 1", "| cat", "--verdict | cat"])

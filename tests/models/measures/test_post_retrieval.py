@@ -87,15 +87,6 @@ class TestEmbeddings:
         # Upper: .6; lower: (.8 + 0 + .6) / 3.
         assert result == pytest.approx(0.6 / (1.4 / 3))
 
-    def test_autocorrelation_by_hand(self):
-        # Two pairs of equal vectors, so each vector's neighbour is its equal.
-        vectors = [[1, 0], [1, 0], [0, 1], [0, 1]]
-        scores = autocorrelation([4, 2, 2, 0], vectors, neighbours=1)
-        # Centred scores are 2 0 0 -2 and the neighbours' 0 2 -2 0: no correlation.
-        assert scores == pytest.approx(0.0, abs=1e-12)
-        same = autocorrelation([4, 4, 1, 1], vectors, neighbours=1)
-        assert same == pytest.approx(1.0)
-
     def test_autocorrelation_matches_loop(self):
         rng = np.random.default_rng(3)
         scores, vectors = rng.normal(size=12), rng.normal(size=(12, 5))

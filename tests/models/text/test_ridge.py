@@ -43,14 +43,6 @@ def matrices():
     return make
 
 
-def test_ridge_matches_hand_computed_fit():
-    # Centred: x = -1, 0, 1 and y = -2, 0, 2, so x'y = 4 and x'x = 2; 4 / (2 + 2) = 1.
-    rows, values = np.array([[1.0], [2.0], [3.0]]), np.array([[3.0], [5], [7]])
-    fitted = fit_best_ridge(rows, values, [2.0])
-    assert fitted.slopes[0, 0] == pytest.approx(1.0)
-    assert fitted.intercept[0] == pytest.approx(5 - 2)
-
-
 @pytest.mark.parametrize("shape", [(25, 8), (15, 40), (8, 8)])
 def test_ridge_matches_scikit_learn(matrices, shape):
     linear_model = pytest.importorskip("sklearn.linear_model")

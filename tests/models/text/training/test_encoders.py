@@ -116,6 +116,13 @@ def test_rejects_kernel_layer_outside_layers(files):
         train("text_ensemble", "--config", "recipe.yaml")
 
 
+def test_rejects_layer_above_those_of_the_encoder(files):
+    encoder = save_text_encoder(files / "encoder")  # two layers
+    (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 1, 2, 6]"))
+    with pytest.raises(ModelError, match="choose layers from 0 to 2"):
+        train("text_ensemble", "--config", "recipe.yaml", "--model", str(encoder))
+
+
 @pytest.mark.parametrize("change", [{"return_dict": False}, {"layer_norm_eps": float("nan")}])
 def test_encoder_that_fails_is_refused(tmp_path, change):
     from pqpp_models.text.saved_encoder import SentenceEncoder
