@@ -17,6 +17,7 @@ from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
 from pqpp_cli.output import emit
+from pqpp_files.atomic_write import lock_folder
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
@@ -292,7 +293,7 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
     def run(self) -> None:
         """Create, list or revoke links."""
         with self.open_study(self.output) as store:
-            from pqpp_annotation.store.access import get_links, make_links, revoke_link
+            from pqpp_annotation.store.access import get_links, revoke_link
 
             if self.revoke is not None:
                 self.refuse("`revoke`", "list", *_NEW_LINKS)
@@ -308,15 +309,25 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
             else:
                 if self.shared:
                     self.refuse("`shared`", "count")
-                links = make_links(store, self.count, self.role, self.label, self.days, self.shared)
-                urls = [self.make_link(store, token) for token, _ in links]
-                if self.output is None:
-                    return print("\n".join(urls))
-                ends = [datetime.fromtimestamp(link.expires / 1000, UTC) for _, link in links]
-                columns: dict = {n: [getattr(link, n) for _, link in links] for n in _LINK_COLUMNS}
-                columns["link"] = urls
-                columns["expires"] = [end.isoformat(timespec="minutes") for end in ends]
-                emit(format_table("csv", columns), self.output, is_secret=True)
+                output = expand(self.output or "")
+                with lock_folder(output.parent) if self.output else contextlib.nullcontext():
+                    if output.is_file():
+                        raise PqppError(f"{output} already exists; use another file")
+                    self._make_links(store)
+
+    def _make_links(self, store: Store) -> None:
+        """Create links, and print them or write them to a file."""
+        from pqpp_annotation.store.access import make_links
+
+        links = make_links(store, self.count, self.role, self.label, self.days, self.shared)
+        urls = [self.make_link(store, token) for token, _ in links]
+        if self.output is None:
+            return print("\n".join(urls))
+        ends = [datetime.fromtimestamp(link.expires / 1000, UTC) for _, link in links]
+        columns: dict = {n: [getattr(link, n) for _, link in links] for n in _LINK_COLUMNS}
+        columns["link"] = urls
+        columns["expires"] = [end.isoformat(timespec="minutes") for end in ends]
+        emit(format_table("csv", columns), self.output, is_secret=True)
 
 
 class AnnotateServe(StudyFile, Command):

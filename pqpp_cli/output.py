@@ -28,7 +28,8 @@ def silence_libraries() -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(handler, _NoteHandler) for handler in logger.handlers):
             logger.addHandler(_NoteHandler(logging.WARNING))
-    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
+    for name in ("psycopg", "sqlalchemy.pool"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     is_terminal = sys.stderr.isatty()
     for name, value in (_VERBOSITY if is_terminal else {**_VERBOSITY, **_NO_BARS}).items():
         os.environ.setdefault(name, value)

@@ -52,7 +52,9 @@ def is_out_of_memory(error: BaseException) -> bool:
         True
     """
     words = ("allocate memory", "out of memory", "failed to map segment", "start new thread")
-    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+    is_foreign = not isinstance(error, PqppError)  # whose text may contain the words
+    is_named = is_foreign and any(word in str(error) for word in words)
+    return isinstance(error, MemoryError) or is_named
 
 
 @contextlib.contextmanager

@@ -144,6 +144,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
+        check_no_result(folder, recipe, RAHF_FILES)  # another run may have saved one meanwhile
         facts = describe_data(recipe, examples, validation_examples)
         details = {**facts, **describe_run(recipe, facts["data"], outcome)}
         FeedbackModel(trainer.model, processor).save_pretrained(folder, details)

@@ -54,7 +54,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
         scores = data.evaluate(saved, unseen, target)
     predictor.details["evaluation"] = scores
-    predictor.save_pretrained(recipe.output_dir)
+    predictor.save_pretrained(recipe.output_dir, recipe.overwrite)
     return scores
 
 

@@ -28,7 +28,7 @@ def train(recipe: EnsembleRecipe) -> None:
     target = "mean_hbpp" if "mean_hbpp" in recipe.targets else recipe.targets[0]
     scores = data.evaluate(predictor, data.sources, target)
     predictor.details["evaluation"] = scores
-    predictor.save_pretrained(recipe.output_dir)
+    predictor.save_pretrained(recipe.output_dir, recipe.overwrite)
     print(json.dumps({"seed": recipe.seed, **scores}))
     print(f"saved to {recipe.output_dir}")
 

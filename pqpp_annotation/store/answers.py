@@ -180,7 +180,9 @@ def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFram
     """Return the rows of a query, indexed by id, with columns converted to `types`."""
     import pandas
 
-    return pandas.read_sql_query(query, db.connection()).astype(types | {"id": int}).set_index("id")
+    rows = db.execute(query)  # pandas.read_sql_query would hide the type of errors
+    frame = pandas.DataFrame.from_records([*rows], columns=[*rows.keys()], coerce_float=True)
+    return frame.astype(types | {"id": int}).set_index("id")
 
 
 def iterate_votes(records: Records) -> Iterator[Vote]:

@@ -232,13 +232,12 @@ def _is_abandoned(path: Path, study: Study) -> bool:
 def _fill_database(
     url: URL, study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage]
 ) -> None:
-    with closing(Store(make_engine(url), study)) as store:
-        with store.begin_write(lock=True) as db:
-            StudyTable.metadata.create_all(db.connection())
-            if db.scalar(select(StudyRow)):
-                raise AnnotationError(f"{store.name} contains a study; choose another database")
-            db.add(StudyRow(config=study.to_config()))
-        add_items(store, items, images)
+    with closing(Store(make_engine(url), study)) as store, store.begin_write(lock=True) as db:
+        StudyTable.metadata.create_all(db.connection())
+        if db.scalar(select(StudyRow)):
+            raise AnnotationError(f"{store.name} contains a study; choose another database")
+        db.add(StudyRow(config=study.to_config()))
+        add_items(db, items, images)
 
 
 def copy_database(store: Store, path: str | os.PathLike[str]) -> Path:

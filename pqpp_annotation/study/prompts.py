@@ -250,9 +250,8 @@ def make_study(
     target = expand(path)
     if target.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: the name of a study file must end in .yaml or .yml")
-    target.parent.mkdir(parents=True, exist_ok=True)
     # The lock keeps a failing run from deleting another run's copies.
-    with lock_folder(target.parent):
+    with _make_folder(target.parent), lock_folder(target.parent):
         if target.exists():
             raise AnnotationError(f"{path} already exists; use another file or add prompts to it")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
@@ -312,6 +311,19 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
         read_items(study, os.fspath(file)) as (items, images),
     ):
         return add_items(store, items, images)
+
+
+@contextlib.contextmanager
+def _make_folder(folder: Path) -> Iterator[None]:
+    """Create a folder for a block, and remove it if the block leaves it empty."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # not empty
+            for path in missing:
+                path.rmdir()
 
 
 def _format_yaml(study: Study) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 from safetensors.torch import save
 from transformers import (
     EarlyStoppingCallback,
@@ -123,8 +124,20 @@ class PerformanceTrainer(Trainer):
 
         Raises:
             HubError: The model is to be pushed, and the Hub would refuse it.
-            PqppError: The training diverged, or the checkpoint to resume from is incomplete.
+            PqppError: The training diverged, the checkpoint to resume from is incomplete, or
+                another run trains in the folder, whose checkpoints would be mixed with its own.
         """
+        lock = FileLock(Path(self.recipe.output_dir) / "training.lock", timeout=0)
+        try:
+            with lock if self.is_world_process_zero() else contextlib.nullcontext():
+                return self._fit()
+        except Timeout:
+            fault = f"another run trains in {self.recipe.output_dir}"
+            raise PqppError(
+                f"{fault}; wait until it ends, or choose another `output_dir`"
+            ) from None
+
+    def _fit(self) -> Outcome:
         if self.args.eval_strategy == "no":
             raise PqppError("`eval_strategy` is no, but validation chooses the weights; remove it")
         folder, resume = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -137,7 +137,14 @@ class Index:
                 index.add(chunk)
         if index.ntotal != (len(self.ids) + len(ids)) * per:  # also if it was extended meanwhile
             raise EngineError("each item must have one id; load the index again, or add ids")
-        return type(self)(_write_index(output or self.folder, index, [*self.ids, *ids], config))
+        path, all_ids = output or self.folder, [*self.ids, *ids]
+        return type(self)(_write_index(path, index, all_ids, config, self._check_unchanged))
+
+    def _check_unchanged(self, folder: Path) -> None:
+        """Refuse to replace this index if another process has changed it since it was read."""
+        is_own = folder.exists() and folder.samefile(self.folder)
+        if is_own and read_foreign_json(folder / CONFIG) != self.config:
+            raise EngineError(f"another process changed {folder}; load the index again")
 
 
 def build_index(
@@ -272,7 +279,11 @@ def _tune_search(index: Any, sample: Floats) -> tuple[float, int]:
 
 
 def _write_index(
-    output: str | os.PathLike[str], index: Any, ids: Sequence[str], config: dict[str, Any]
+    output: str | os.PathLike[str],
+    index: Any,
+    ids: Sequence[str],
+    config: dict[str, Any],
+    check: Callable[[Path], None] = lambda _: None,
 ) -> Path:
     import faiss
 
@@ -284,7 +295,7 @@ def _write_index(
         duplicate = Counter(names).most_common(1)[0][0]
         raise EngineError(f"duplicate id {duplicate!r:.80}; use each id once")
     path = expand(output)
-    with atomic_folder(path, FILES) as folder:
+    with atomic_folder(path, FILES, check) as folder:
         with (folder / INDEX).open("wb") as file:  # faiss itself may not notice a full disk
             faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))  # type: ignore[attr-defined]
         (folder / IDS).write_bytes("\n".join(names).encode())

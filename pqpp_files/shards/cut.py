@@ -64,10 +64,12 @@ class Shard:
             return self.table
         with reraise(f"{self.path} cannot be read", "copy it again"):
             table = _read_rows(self.path, self.start, self.rows)
+        changed = f"{self.path} has changed since the job began"
         if len(table) != self.rows:
-            raise FileError(f"{self.path} has changed since the job began; start a new job")
+            raise FileError(f"{changed}; start a new job")
         if self.schema is not None and table.schema.types != self.schema.types:
-            table = table.cast(self.schema.with_metadata(table.schema.metadata))
+            with reraise(changed, "start a new job"):
+                table = table.cast(self.schema.with_metadata(table.schema.metadata))
         if self.numbered:
             numbers = map(str, range(self.first, self.first + self.rows))
             table = table.append_column(self.numbered, pa.array(numbers, pa.string()))

@@ -80,6 +80,9 @@ def test_invite_writes_lists_and_revokes_links(folder, capsys):
     with (folder / "links.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["id", "label", "role", "link", "expires"] and len(rows) == 3
+    before = (folder / "links.csv").read_bytes()
+    assert main(["annotate", "invite", "study.yaml", "--output", "links.csv"]) == 2
+    assert (folder / "links.csv").read_bytes() == before
     token = rows[0]["link"].removeprefix("https://study.example/join/")
     store = open_store(read_study("study.yaml"))
     assert redeem_link(store, token).role == "annotator"

@@ -11,6 +11,7 @@ from support.processes import run
 
 from pqpp_cli.commands import get_command_words, iterate_command_classes
 from pqpp_cli.main import main
+from pqpp_files.errors import FileError
 
 
 @pytest.mark.parametrize("kind", [*iterate_command_classes()], ids=lambda kind: kind.__name__)
@@ -67,6 +68,15 @@ def test_full_disk_for_the_files_of_a_library_is_one_line(tmp_path, monkeypatch,
     monkeypatch.setattr("pqpp_cli.models.ModelsList.run", fail)
     assert main(["models", "list"]) == 2
     assert capsys.readouterr().err.startswith("pqpp: error: no space left")
+
+
+def test_error_that_mentions_memory_is_kept(monkeypatch, capsys):
+    def fail(command):
+        raise FileError("a worker was killed (out of memory?); use fewer workers")
+
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", fail)
+    assert main(["models", "list"]) == 2
+    assert "use fewer workers" in capsys.readouterr().err
 
 
 def test_missing_package_is_one_line(monkeypatch, capsys, tmp_path):

@@ -10,6 +10,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index import Index, build_index
 from pqpp_files.errors import FileError
+from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.hashes import hash_file
 
 faiss = pytest.importorskip("faiss")
@@ -57,6 +58,22 @@ def test_extends_index_in_place(tmp_path):
     assert "600 vectors of 32 numbers by clip (abc)" in (tmp_path / "index/README.md").read_text()
     with pytest.raises(EngineError, match="cannot be extended"):  # faiss cannot add to this graph
         build_index(vectors, make_ids(600), tmp_path / "graph", "NSG8").extend(vectors[:1], ["a"])
+
+
+def test_extension_keeps_vectors_that_another_run_added(tmp_path, monkeypatch):
+    vectors = make_clusters(20)
+    built = build_index(vectors[:10], make_ids(10), tmp_path / "index")
+
+    def load_before_another_run(path, **options):
+        loaded = load_faiss(path, **options)
+        monkeypatch.undo()
+        Index(tmp_path / "index").extend(vectors[10:15], make_ids(5, 10))
+        return loaded
+
+    monkeypatch.setattr("pqpp_engines.index.index.load_faiss", load_before_another_run)
+    with pytest.raises(EngineError, match="another process changed"):
+        built.extend(vectors[15:], make_ids(5, 15))
+    assert Index(tmp_path / "index").ids == make_ids(15)
 
 
 @pytest.mark.parametrize(

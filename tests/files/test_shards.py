@@ -102,12 +102,16 @@ def test_invalid_inputs_are_refused(tmp_path):
         find_shards("nowhere://x")
 
 
-def test_shrunk_input_is_refused(tmp_path):
+def test_input_changed_midway_is_refused(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     shards = find_shards(path, 2)
     write(tmp_path / "n.parquet", range(3))
     with pytest.raises(FileError, match="since the job began; start a new job"):
         run_shards(double, shards, tmp_path / "out", {})
+    for columns in ({"n": list("abcd")}, {"n": range(4), "m": range(4)}):
+        pq.write_table(pa.table(columns), path)
+        with pytest.raises(FileError, match=r"since the job began \(.*\); start a new job"):
+            run_shards(double, shards, tmp_path / "out", {})
 
 
 def test_changed_input_is_another_job(tmp_path):

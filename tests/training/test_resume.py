@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
+from filelock import FileLock  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import REPOSITORY, import_trainer, save_text_encoder, train_until  # noqa: E402
 
@@ -77,6 +78,14 @@ def test_ignores_incomplete_checkpoint(recipe, tmp_path):
     recipe.resume_from_checkpoint = str(incomplete)
     with pytest.raises(PqppError, match="is not a complete checkpoint"):
         train(recipe)
+
+
+def test_two_runs_in_one_folder_do_not_mix(recipe):
+    Path(recipe.output_dir).mkdir()
+    lock = FileLock(Path(recipe.output_dir) / "training.lock")
+    with lock, pytest.raises(PqppError, match="another run trains in"):
+        train(recipe)
+    assert not [*Path(recipe.output_dir).glob("checkpoint-*")]
 
 
 @pytest.mark.parametrize("name", ["trainer_state.json", "model.safetensors", "optimizer.pt"])

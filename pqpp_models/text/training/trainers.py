@@ -373,5 +373,5 @@ def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
     scores = predictor.details.setdefault("evaluation", {})
     captions = recipe.read_split(recipe.train_split).prompts
     scores["studies"] = fit_alignment(predictor, sources, recipe, captions)
-    predictor.save_pretrained(recipe.output_dir)
+    predictor.save_pretrained(recipe.output_dir, recipe.overwrite)
     return scores

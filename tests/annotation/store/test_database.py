@@ -11,11 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from support.processes import run_python
 from support.studies import answer_all, answer_item, create_store, read_rows
 
 from pqpp_annotation.errors import AnnotationError
+from pqpp_annotation.export import export_study
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.database import copy_database, open_store
@@ -101,6 +102,24 @@ def test_damaged_database_gives_a_one_line_error(damage, tmp_path, capsys):
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "restore a backup" in error
     assert not (tmp_path / "made").exists()
+
+
+def test_table_lost_during_an_export_is_one_line(store, tmp_path):
+    with store.begin_write() as db:
+        db.execute(text("ALTER TABLE answer RENAME TO other"))
+    with pytest.raises(AnnotationError, match=r"answer.*restore a backup"):
+        export_study(store, tmp_path / "votes")
+
+
+def test_interrupted_creation_can_be_repeated(tmp_path, database, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("pqpp_annotation.store.database.add_items", interrupt)
+        create_store(tmp_path, **database)
+    create_store(tmp_path, **database).close()
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
 
 
 def test_only_one_process_serves_an_sqlite_file(tmp_path):

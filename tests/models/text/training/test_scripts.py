@@ -76,6 +76,19 @@ def test_scores_excluded_studies(files):
     assert record.contains(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
 
+def test_result_of_another_run_is_kept(files, monkeypatch):
+    evaluate = data.TextData.evaluate
+
+    def evaluate_after_another_run(*inputs):
+        Predictor.from_pretrained("static").save_pretrained("made")
+        return evaluate(*inputs)
+
+    monkeypatch.setattr(data.TextData, "evaluate", evaluate_after_another_run)
+    with pytest.raises(PqppError, match="made"):
+        train("static", *flags(files, STATIC))
+    assert len(Predictor.from_pretrained("made").record.rows) > 100
+
+
 def test_no_alignment_needs_no_studies(files):
     (files / "studies").rename(files / "elsewhere")
     recipe = STATIC.replace("sources_dir: studies\n", "")
