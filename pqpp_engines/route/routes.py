@@ -78,7 +78,7 @@ class Rule:
         if not 0.5 <= self.confidence < 1:
             raise EngineError(f"`confidence` must be from 0.5 to below 1; got {self.confidence}")
         value = getattr(self, limits[0])
-        if not -math.inf < value < math.inf:
+        if not math.isfinite(value):
             raise EngineError(f"`{limits[0]}` must be a finite number; got {value}")
         if self.share is not None and not 0 <= self.share <= 1:
             raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
