@@ -334,7 +334,7 @@ def read_router(path: Path) -> dict[str, Any]:
         shares = [float(router["shares"].get(route.name, 0)) for route in routes]
         if any(shares) and not abs(sum(shares) - 1) <= 0.001:
             raise ValueError("the shares do not sum to 1")
-        if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
+        if not (isinstance(router["predictor"], str) and isinstance(router["revision"] or "", str)):
             raise ValueError("predictor and revision must be text")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
             raise ValueError("price must be finite, and prompts 0 or more")

@@ -109,7 +109,7 @@ def test_save_and_load_keep_decisions(tmp_path, monkeypatch):
     "change",
     [
         *({"model_type": "bert"}, {"routes": 3}, {"rule": {}}, {"rule": {"budget": 3}}),
-        *({"price": "x"}, {"price": 10**400}, {"rule": {"floor": 10**400}}),
+        *({"price": "x"}, {"price": 10**400}, {"rule": {"floor": 10**400}}, {"predictor": None}),
     ],
 )
 def test_rejects_damaged_router(change, tmp_path):
