@@ -121,7 +121,9 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     """Return whether a setting names a file outside its folder, a repository or an address."""
     items = value if isinstance(value, list) else [value]
     texts = [item for item in items if isinstance(item, str)]
-    if (key in _OTHER_FILES and texts) or ("_implementation" in key and "/" in str(value)):
+    # Some kernels are compiled or downloaded when the model runs.
+    is_foreign_kernel = "_implementation" in key and re.search("/|flex|gemm|sonic", str(value))
+    if (key in _OTHER_FILES and texts) or is_foreign_kernel:
         return True
     # The keys of `id2label` are numbers.
     if is_ours or key in _TEXTS or key.isdecimal() or not _SETTINGS.fullmatch(path.name):
@@ -161,9 +163,8 @@ def _check_size(path: Path, content: bytes) -> bytes:
 
 def read_text_field(path: Path, name: str) -> str | None:
     """Read a text field of a JSON file; None if it is missing or unreadable."""
-    with contextlib.suppress(ModelError):
-        content = read_foreign_json(path)
-        value = content.get(name) if isinstance(content, dict) else None
+    with contextlib.suppress(ModelError, AttributeError):  # it may not be a mapping
+        value = read_foreign_json(path).get(name)
         return value if isinstance(value, str) else None
     return None
 

@@ -11,8 +11,8 @@ from pqpp_files.escape import escape_controls
 from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES, encode_table, format_table
 
 TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
-_LEVEL = dict.fromkeys(("TRANSFORMERS", "DIFFUSERS", "HF_HUB"), "error") | {"DATASETS": "critical"}
-_VERBOSITY = {f"{name}_VERBOSITY": level for name, level in _LEVEL.items()}
+_LEVELS = {"critical": ("DATASETS", "DIFFUSERS"), "error": ("HF_HUB", "TRANSFORMERS")}
+_VERBOSITY = {f"{name}_VERBOSITY": level for level, names in _LEVELS.items() for name in names}
 _PIPE_WIDTH = 100
 """Default width of a table in a pipe."""
 _RAW = (*TABLE_STYLES, "text")
@@ -40,7 +40,7 @@ def silence_libraries() -> None:
         if not is_terminal:
             datasets.disable_progress_bars()
     if diffusers := sys.modules.get("diffusers"):
-        diffusers.utils.logging.set_verbosity_error()
+        diffusers.utils.logging.set_verbosity(logging.CRITICAL)
     if transformers := sys.modules.get("transformers"):
         transformers.logging.set_verbosity_error()
         if not is_terminal:

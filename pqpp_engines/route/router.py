@@ -54,7 +54,7 @@ class Router:
         prompts: int = 0,
         revision: str | None = None,
     ) -> None:
-        self.routes, self.rule, self.price = tuple(routes), rule, price
+        self.routes, self.rule, self.price = tuple(routes), rule, float(price)
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
         self.account, self._costs = Account(), np.array([route.cost for route in routes])
         rules.check_routes(self.routes, rule)

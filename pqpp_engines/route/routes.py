@@ -80,7 +80,7 @@ class Rule:
         if not 0.5 <= self.confidence < 1:
             raise EngineError(f"`confidence` must be from 0.5 to below 1; got {self.confidence}")
         value = getattr(self, limits[0])
-        if not -math.inf < value < math.inf:
+        if not math.isfinite(value):
             raise EngineError(f"`{limits[0]}` must be a finite number; got {value}")
         if self.share is not None and not 0 <= self.share <= 1:
             raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
@@ -336,7 +336,7 @@ def read_router(path: Path) -> dict[str, Any]:
         shares = [float(router["shares"].get(route.name, 0)) for route in routes]
         if any(shares) and not abs(sum(shares) - 1) <= 0.001:
             raise ValueError("the shares do not sum to 1")
-        if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
+        if not (isinstance(router["predictor"], str) and isinstance(router["revision"] or "", str)):
             raise ValueError("predictor and revision must be text")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
             raise ValueError("price must be finite, and prompts 0 or more")

@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
@@ -245,7 +246,6 @@ def test_launcher_ranks_generate_their_share_of_prompts(tmp_path, monkeypatch):
 
 def test_options_match_diffusers_and_are_recorded(pipeline, tmp_path):
     import diffusers
-    import numpy as np
     import torch
 
     words = ["generate", "--model", str(pipeline), "--negative-prompt", "blurry", "--scheduler",
@@ -313,6 +313,22 @@ def test_lora_scale_controls_its_effect(pipeline, tmp_path):
     assert settings["lora"].startswith("lora sha256:") and settings["lora_scale"] == 1.0
     with pytest.raises(ModelError, match="has no usable LoRA"):
         make_generator(pipeline, lora=str(pipeline))
+
+
+def test_refuses_a_lora_of_another_shape_in_one_line(pipeline, tmp_path):
+    pytest.importorskip("peft")
+    from safetensors.numpy import save_file
+
+    layer = "unet.mid_block.attentions.0.transformer_blocks.0.attn1.to_q.lora"
+    (tmp_path / "lora").mkdir()
+    weights = {f"{layer}.{part}.weight": np.ones((2, 2), np.float32) for part in ("down", "up")}
+    save_file(weights, tmp_path / "lora" / "a.safetensors")
+    (tmp_path / "p.csv").write_text("prompt_id,prompt\n0,a\n")
+    words = ["generate", "--model", str(pipeline), "--lora", "lora", "--file", "p.csv"]
+    line = [sys.executable, "-m", "pqpp_cli.main", *words, "--output", "made", "--device", "cpu"]
+    ended = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 2 and "lora has no usable LoRA" in ended.stderr
+    assert ended.stderr.count("\n") == 1, ended.stderr
 
 
 def test_loads_other_pipeline_classes_if_they_accept_prompts(tmp_path):

@@ -72,6 +72,14 @@ HOSTILE = {
         "needs custom code",
     ),
     "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which is not in"),
+    "compiled kernel": (
+        lambda f: put(f, "config.json", {"_attn_implementation": "flex_attention"}),
+        "'flex_attention', which is not in",
+    ),
+    "downloaded kernel": (
+        lambda f: put(f, "config.json", {"experts_implementation": {"": "deepgemm"}}),
+        "deepgemm'}, which is not in",
+    ),
     "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which is not in"),
     "part elsewhere": (linked_part, "vae is outside"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
