@@ -30,6 +30,7 @@ def silence_libraries() -> None:
             logger.addHandler(_NoteHandler(logging.WARNING))
     for name in ("psycopg", "sqlalchemy.pool"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    os.environ.setdefault("USE_HUB_KERNELS", "0")  # a model's settings may choose a kernel
     is_terminal = sys.stderr.isatty()
     for name, value in (_VERBOSITY if is_terminal else {**_VERBOSITY, **_NO_BARS}).items():
         os.environ.setdefault(name, value)
