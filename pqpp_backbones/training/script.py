@@ -74,8 +74,9 @@ def explain_crash() -> Iterator[None]:
                 "`gradient_accumulation_steps`"
             ) from error
         if find_full_disk_errno(error):
-            path, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
-            where = f"{path}: {reason}" if path else "the disk of `output_dir` is full"
+            path, reason = getattr(error, "filename", None), getattr(error, "strerror", None) or ""
+            fault = f"{path}: {reason.partition(';')[0]}"  # it continues with another remedy
+            where = fault if path else "the disk of `output_dir` is full"
             raise ModelError(f"{where}; free space and resume from checkpoint `last`") from error
         raise  # a bug, which must be visible
 
