@@ -69,7 +69,7 @@ def test_distillation_learns_and_is_deterministic(distilled):
     for one, other in zip(distilled.parameters(), second.parameters(), strict=True):
         assert torch.equal(one, other)
     new, true, _ = make_data(seed=9)
-    scores = distilled.to_static(slice(2))(new)[0]
+    scores = distilled.to_static(slice(2)).compute_layers(new)[0]
     assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
 
 
@@ -89,7 +89,7 @@ def test_ignores_unknown_goals():
     settings = replace(SMALL, first_weight=4.0)
     first = distil(encoded, partial, points, make_pieces(), settings, 3)
     new, true, _ = make_data(seed=9)
-    scores = first.to_static(slice(2))(new)[0]
+    scores = first.to_static(slice(2)).compute_layers(new)[0]
     assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
     # If unknown goals counted as 0, the mean prediction would be halved.
     assert scores[:, 0].mean() == pytest.approx(goals[:, 0].mean(), abs=0.25 * goals[:, 0].mean())
