@@ -38,5 +38,7 @@ def test_two_runs_do_not_mix_their_images(tmp_path, monkeypatch):
 
     delay_writes(monkeypatch, sources, "write_file", lambda *_: 0.1)
     lines = "".join(table.read_text() for table in run_at_once(write_rows, 8, 9))
-    for row in map(json.loads, lines.splitlines()):
+    rows = [json.loads(line) for line in lines.splitlines()]
+    assert len({row["image"] for row in rows}) == 6
+    for row in rows:
         assert Image.open(tmp_path / "images" / row["image"]).width == int(row["prompt"])
