@@ -15,10 +15,4 @@ def make_postgresql():
         yield new_database
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.daily)])
-def database(request, monkeypatch) -> dict[str, str]:
-    """Settings of a study with an empty SQLite database, or (daily) a PostgreSQL database."""
-    if request.param == "sqlite":
-        return {}
-    monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("make_postgresql")())
-    return {"database": "$STUDY_DATABASE"}
+database = postgresql.make_database_fixture(pytest.mark.daily)

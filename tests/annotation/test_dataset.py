@@ -2,16 +2,14 @@
 
 import io
 import json
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import datasets
 from PIL import Image
+from support.two_runs import delay_writes, run_at_once
 
 from pqpp_annotation.study import sources
 from pqpp_cli.main import main
-from pqpp_files.atomic_write import write_file
 
 
 def test_init_and_add_replace_no_image(tmp_path, monkeypatch, capsys):
@@ -31,10 +29,6 @@ def test_init_and_add_replace_no_image(tmp_path, monkeypatch, capsys):
 
 
 def test_two_runs_do_not_mix_their_images(tmp_path, monkeypatch):
-    def write_late(path, content):
-        time.sleep(0.1)  # so that both runs write at the same time
-        write_file(path, content)
-
     def write_rows(width):
         cell = {"bytes": None, "path": str(tmp_path / f"{width}.png")}
         Image.new("RGB", (width, 6)).save(cell["path"])
@@ -42,8 +36,9 @@ def test_two_runs_do_not_mix_their_images(tmp_path, monkeypatch):
         rows = rows.cast_column("image", datasets.Image())
         return sources.write_prompt_table(rows, tmp_path / "images")
 
-    monkeypatch.setattr(sources, "write_file", write_late)
-    with ThreadPoolExecutor(2) as pool:
-        lines = "".join(table.read_text() for table in pool.map(write_rows, (8, 9)))
-    for row in map(json.loads, lines.splitlines()):
+    delay_writes(monkeypatch, sources, "write_file", lambda *_: 0.1)
+    lines = "".join(table.read_text() for table in run_at_once(write_rows, 8, 9))
+    rows = [json.loads(line) for line in lines.splitlines()]
+    assert len({row["image"] for row in rows}) == 6
+    for row in rows:
         assert Image.open(tmp_path / "images" / row["image"]).width == int(row["prompt"])

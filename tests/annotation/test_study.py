@@ -1,19 +1,19 @@
 """The study file: reading, writing and invalid settings."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
 from sqlalchemy import select
 from support.studies import write_study, write_table
+from support.two_runs import delay_writes
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import reserve_item, skip_item
-from pqpp_annotation.study import add_prompts, make_study, read_study
+from pqpp_annotation.study import add_prompts, make_study, prompts, read_study
 from pqpp_annotation.study.images import get_copies
 from pqpp_annotation.study.study import parse_study
 from pqpp_files.atomic_write import write_file
@@ -80,11 +80,8 @@ def test_make_study_replaces_no_study(tmp_path):
 
 
 def test_only_one_of_two_runs_makes_a_study_in_a_new_folder(tmp_path, monkeypatch):
-    def write_late(*content):
-        time.sleep(0.5)  # so that the other run could see the database without the study file
-        write_file(*content)
-
-    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", write_late)
+    # So that the other run could see the database without the study file.
+    delay_writes(monkeypatch, prompts, "write_file", lambda *_: 0.5)
     place = (tmp_path / "new" / "study.yaml", write_table(tmp_path), tmp_path / "images", "rating")
     with ThreadPoolExecutor(2) as pool:
         faults = [run.exception() for run in [pool.submit(make_study, *place) for _ in range(2)]]

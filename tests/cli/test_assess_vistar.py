@@ -65,11 +65,9 @@ def answer_hwpq(body):
 
 
 def test_hwpq_respects_the_limits_of_an_endpoint(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret")
     out, stored = tmp_path / "v.parquet", tmp_path / "kept"
-    with serve_chat() as server:
-        server.answer = answer_hwpq
+    with serve_chat(answer=answer_hwpq) as server:
         command = ["assess", "vistar", "--only", "hwpq", "--image-dir", str(folder)]
         command += ["--chat-url", server.url, "--chat-model", "m", "--output", str(out)]
         command += ["--questionnaires", str(stored / "q"), "--ledger", str(stored / "a")]

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pytest
 from PIL import Image
 from support.draw import COMMAND
 from support.processes import is_running
+from support.two_runs import delay_writes, run_at_once
 
 from pqpp_backbones.chat.chat import Budget
 from pqpp_backbones.errors import ModelError, ServiceError
@@ -376,11 +376,10 @@ def test_refuses_image_of_a_single_colour(pipeline, tmp_path):
 
 def test_two_runs_do_not_mix_an_image_and_its_json(tmp_path, monkeypatch):
     """The images of an API differ from run to run."""
-    both, write, delays = threading.Barrier(2, timeout=20), ShardStore.write, iter([0.5, 0])
+    both, delays = threading.Barrier(2, timeout=20), iter([0.5, 0])
 
-    def write_late(store, name, content):
-        time.sleep(next(delays) if name.endswith(".png") else 0)
-        write(store, name, content)
+    def get_delay(store, name, content):
+        return next(delays) if name.endswith(".png") else 0
 
     def run(colour):
         generator = FakeGenerator()
@@ -388,9 +387,8 @@ def test_two_runs_do_not_mix_an_image_and_its_json(tmp_path, monkeypatch):
         generator.generate = lambda requests: [image for _ in requests if both.wait() >= 0]
         generate(generator, PROMPTS[:1], tmp_path, 1)
 
-    monkeypatch.setattr(ShardStore, "write", write_late)
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(run, (1, 2)))
+    delay_writes(monkeypatch, ShardStore, "write", get_delay)
+    run_at_once(run, 1, 2)
     (path,) = tmp_path.glob("images/*/*.png")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     assert json.loads(path.with_suffix(".json").read_text())["sha256"] == sha256

@@ -35,9 +35,7 @@ def make_reply(body):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv(KEY, SECRET)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with serve_chat() as state:
-        state.answer = make_reply
+    with serve_chat(answer=make_reply) as state:
         yield state
 
 

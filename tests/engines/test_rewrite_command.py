@@ -67,9 +67,8 @@ def test_shows_two_gains_and_applies_entailment_model(tmp_path, capsys, monkeypa
 def test_judges_rewrites_from_endpoint(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret-123")
-    with serve_chat() as server:
-        server.answer = lambda body: json.dumps({"rewrites": REWRITES})
-        server.faults = [503]
+    reply = json.dumps({"rewrites": REWRITES})
+    with serve_chat(answer=lambda body: reply, faults=[503]) as server:
         words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--chat-url", server.url,
                  "--chat-model", "tiny", "--keep", "kept.jsonl", "--confidence", "0.5"]  # fmt: skip
         assert main(words) == 0
@@ -86,9 +85,8 @@ def test_judges_rewrites_from_endpoint(tmp_path, capsys, monkeypatch):
 
 
 def test_writes_results_when_calls_run_out_or_fail(tmp_path, capsys):
-    with serve_chat() as server:
-        server.answer = lambda body: json.dumps({"rewrites": ["a dog sits"]})
-        server.faults = [503]
+    reply = json.dumps({"rewrites": ["a dog sits"]})
+    with serve_chat(answer=lambda body: reply, faults=[503]) as server:
         words = ["rewrite", "a dog", "a cat", "--target", "mean_hbpp", "--chat-url", server.url,
                  "--chat-model", "tiny", "--keep", str(tmp_path / "kept.jsonl"), "--output",
                  str(tmp_path / "out.csv")]  # fmt: skip

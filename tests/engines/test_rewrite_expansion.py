@@ -2,11 +2,10 @@
 
 import csv
 import json
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.draw import COMMAND
+from support.two_runs import delay_writes, run_at_once
 
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import reserve_item
@@ -72,17 +71,13 @@ def test_study_works_with_generate_and_annotate(tmp_path, capsys, monkeypatch):
 
 
 def test_two_runs_do_not_mix_the_files_of_a_study(tmp_path, monkeypatch):
-    write_file = rewriting.write_file
-
-    def write_late(path, content):
-        time.sleep(0.5 if "cat" in content and path.name == rewriting.PAIRS else 0)
-        write_file(path, content)
+    def get_delay(path, content):
+        return 0.5 if "cat" in content and path.name == rewriting.PAIRS else 0
 
     def run(prompt):
         rewriting.write_study(tmp_path / "ab", ["1"], [prompt], [f"{prompt} at night"], "sdxl", 1)
 
-    monkeypatch.setattr(rewriting, "write_file", write_late)
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(run, ("a cat", "a dog")))
+    delay_writes(monkeypatch, rewriting, "write_file", get_delay)
+    run_at_once(run, "a cat", "a dog")
     names = (rewriting.PROMPTS, rewriting.PAIRS)
     assert len({"dog" in (tmp_path / "ab" / name).read_text() for name in names}) == 1

@@ -4,28 +4,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from metrics import oracles
 
+from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import (
-    average_precision,
-    hit_rate_at_k,
-    ndcg,
-    precision_at_k,
-    r_precision,
-    recall_at_k,
-    reciprocal_rank,
-)
+from pqpp_metrics.functional import ndcg, r_precision, reciprocal_rank
 
 RULES = ["expected", "optimistic", "pessimistic", "order"]
-METRICS = [
-    reciprocal_rank,
-    precision_at_k,
-    recall_at_k,
-    hit_rate_at_k,
-    r_precision,
-    ndcg,
-    average_precision,
-]
-METRICS_WITH_UNRETRIEVED = [recall_at_k, r_precision, ndcg, average_precision]
+CUT_OFFS = st.none() | st.integers(1, 8)
+ORACLES = {
+    "reciprocal_rank": (oracles.reciprocal_rank, CUT_OFFS),
+    "precision_at_k": (oracles.precision, st.integers(1, 8)),
+    "recall_at_k": (oracles.recall, st.integers(1, 8)),
+    "hit_rate_at_k": (oracles.hit, st.integers(1, 8)),
+    "ndcg": (oracles.ndcg, CUT_OFFS),
+    "average_precision": (oracles.average_precision, CUT_OFFS),
+}
+METRICS = [getattr(functional, name) for name in (*ORACLES, "r_precision")]
 
 
 @st.composite
@@ -52,21 +45,10 @@ def test_queries_with_different_numbers_of_documents(metric, drawn_rankings, tie
     np.testing.assert_allclose(together, separately, rtol=0, atol=1e-15)
 
 
-CUT_OFFS = st.none() | st.integers(1, 8)
-ORACLES = {
-    "reciprocal_rank": (reciprocal_rank, oracles.reciprocal_rank, CUT_OFFS),
-    "precision_at_k": (precision_at_k, oracles.precision, st.integers(1, 8)),
-    "recall_at_k": (recall_at_k, oracles.recall, st.integers(1, 8)),
-    "hit_rate_at_k": (hit_rate_at_k, oracles.hit, st.integers(1, 8)),
-    "ndcg": (ndcg, oracles.ndcg, CUT_OFFS),
-    "average_precision": (average_precision, oracles.average_precision, CUT_OFFS),
-}
-
-
 @pytest.mark.parametrize("name", ORACLES)
 @given(rankings(), st.sampled_from(RULES), st.data())
 def test_ties_are_averaged_over_every_order(name, ranking, ties, data):
-    metric, oracle, cut_offs = ORACLES[name]
+    metric, (oracle, cut_offs) = getattr(functional, name), ORACLES[name]
     scores, relevance = ranking
     k = data.draw(cut_offs)
     expected = oracles.over_orders(lambda ranked: oracle(ranked, k), scores, relevance, ties)
@@ -89,11 +71,11 @@ def test_r_precision_and_exponential_gains_over_every_order(ranking, ties):
     np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", METRICS_WITH_UNRETRIEVED)
+@pytest.mark.parametrize("name", ["recall_at_k", "r_precision", "ndcg", "average_precision"])
 @given(rankings(max_documents=5), st.lists(st.integers(0, 2), min_size=3, max_size=3))
-def test_unretrieved_documents_rank_last(metric, ranking, missing):
+def test_unretrieved_documents_rank_last(name, ranking, missing):
     """They act as documents at the end of the ranking, below the cut-off."""
-    scores, relevance = ranking
+    metric, (scores, relevance) = getattr(functional, name), ranking
     queries, documents = scores.shape
     missing = np.tile(missing, (queries, 1))
     # 700 irrelevant documents in between: those that follow them hardly count as found.

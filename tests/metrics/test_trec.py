@@ -9,15 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
+from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
-from pqpp_metrics.functional import (
-    average_precision,
-    ndcg,
-    precision_at_k,
-    r_precision,
-    recall_at_k,
-    reciprocal_rank,
-)
 from pqpp_metrics.runs import evaluate_run, join_rankings, read_qrels, read_run, read_trec
 
 RUN = "q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
@@ -101,21 +94,18 @@ def test_a_query_on_one_side_only(tmp_path):
     with pytest.warns(UnjudgedWarning, match="q3"):
         zero = join_rankings(run, qrels, missing="zero")
     assert zero.query_ids == ["q1", "q2", "q4"]
-    for metric in (reciprocal_rank, precision_at_k):
-        assert metric(scores=zero.scores, relevance=zero.relevance)[2] == 0
-    for metric in (recall_at_k, ndcg, average_precision, r_precision):
-        ranked = {"scores": zero.scores, "relevance": zero.relevance}
-        assert metric(**ranked, unretrieved=zero.unretrieved)[2] == 0
+    ranked = {"scores": zero.scores, "relevance": zero.relevance}
+    for name in ("reciprocal_rank", "precision_at_k"):
+        assert getattr(functional, name)(**ranked)[2] == 0
+    for name in ("recall_at_k", "ndcg", "average_precision", "r_precision"):
+        assert getattr(functional, name)(**ranked, unretrieved=zero.unretrieved)[2] == 0
     other = read_run(write(tmp_path, "other", "x Q0 d1 1 1 t\n"))
     with pytest.raises(MetricInputError, match=r"in the run has no documents in .* \(q2\)"):
         join_rankings(run, {"q1": {"d1": 1}, "q2": {}, "q3": {"d1": 1}})
     with pytest.raises(MetricInputError, match="no query in common"):
         join_rankings(other, qrels, missing="zero")
     with pytest.raises(MetricInputError, match="add the documents"):
-        join_rankings(
-            read_run(write(tmp_path, "r", RUN + "q3 Q0 d 1 1 t")),
-            read_qrels(write(tmp_path, "q", QRELS)),
-        )
+        join_rankings(run, read_qrels(write(tmp_path, "q", QRELS)))
 
 
 IDS = st.text("abcé7#", min_size=1, max_size=3).filter(lambda name: name[0] != "#")

@@ -8,6 +8,8 @@ import threading
 import urllib.parse
 from dataclasses import dataclass, field
 
+import pytest
+
 
 @dataclass
 class ChatServer:
@@ -67,9 +69,9 @@ def make_reply(text):
 
 
 @contextlib.contextmanager
-def serve_chat():
-    """Run an endpoint on a free port of the loopback interface while the context lasts."""
-    state, closing = ChatServer(), threading.Event()
+def serve_chat(**options):
+    """Run an endpoint on a free loopback port, which no proxy hides, while the context lasts."""
+    state, closing = ChatServer(**options), threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -133,7 +135,9 @@ def serve_chat():
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield state
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("NO_PROXY", "127.0.0.1")
+            yield state
     finally:
         closing.set()
         server.shutdown()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from support.solids import Solid, cast
+from support.solids import Solid, cast, iterate_places, make_turn
 
 
 def make_lit_scene(seed, shadow=True, light=None, size=192):
@@ -11,16 +11,8 @@ def make_lit_scene(seed, shadow=True, light=None, size=192):
     `light` is a direction; without one it stands 20 to 65 degrees high anywhere.
     """
     random = np.random.default_rng([seed, 11])
-    solids, positions = [], []
-    for _ in range(int(random.integers(1, 5))):
-        for _ in range(50):
-            x, z = random.uniform(-1.7, 1.7), random.uniform(-1.5, 1.2)
-            if all(np.hypot(x - a, z - b) > 1.1 for a, b in positions):
-                break
-        else:
-            continue
-        positions.append((x, z))
-        solids.append(_make_solid(random, x, z))
+    places = iterate_places(random, int(random.integers(1, 5)), 1.7, (-1.5, 1.2), 1.1)
+    solids = [_make_solid(random, x, z) for x, z in places]
     high, around = np.radians(random.uniform(20, 65)), random.uniform(0, 2 * np.pi)
     sun = np.array([np.cos(high) * np.sin(around), np.sin(high), np.cos(high) * np.cos(around)])
     light = sun if light is None else np.asarray(light, float)
@@ -32,10 +24,7 @@ def make_lit_scene(seed, shadow=True, light=None, size=192):
 def _make_solid(random, x, z):
     kind = str(random.choice(["ball", "box", "cylinder"]))
     width, height = random.uniform(0.15, 0.32), random.uniform(0.25, 0.6)
-    angle = random.uniform(0, np.pi)
-    rotation = np.array(
-        [[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]]
-    )
+    rotation = make_turn(random.uniform(0, np.pi))
     half = (width, width if kind == "ball" else height, width)
     colour = tuple(random.uniform(0.15, 0.95, 3))
     return Solid(kind, (x, half[1], z), half, colour, rotation)

@@ -26,6 +26,20 @@ def find_binaries() -> Path:
     return pytest.skip(reason)
 
 
+def make_database_fixture(mark):
+    """Return the fixture of a study's database: SQLite or, under the mark, PostgreSQL."""
+
+    @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=mark)])
+    def database(request, monkeypatch) -> dict[str, str]:
+        """Settings of a study with an empty database."""
+        if request.param == "sqlite":
+            return {}
+        monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("make_postgresql")())
+        return {"database": "$STUDY_DATABASE"}
+
+    return database
+
+
 @contextlib.contextmanager
 def run_server(*settings: str):
     """Start a server; yield a function that makes an empty database and returns its URL.

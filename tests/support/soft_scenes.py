@@ -5,7 +5,7 @@ Nothing of the score of light was chosen on these.
 
 import numpy as np
 
-from support.solids import NO_HIT, Solid, cast
+from support.solids import NO_HIT, Solid, cast, iterate_places, make_turn
 
 _RAYS = 24
 """Directions into which a soft light is split."""
@@ -19,15 +19,8 @@ def make_soft_scene(seed, size=192):
     colour of the sky in its shadows; solids are stacked pairs, tall poles and flat discs too.
     """
     random = np.random.default_rng([seed, 29])
-    solids, groups, positions = [], [], []
-    for _ in range(int(random.integers(2, 6))):
-        for _ in range(50):
-            x, z = random.uniform(-2.2, 2.2), random.uniform(-2.0, 1.4)
-            if all(np.hypot(x - a, z - b) > 1.0 for a, b in positions):
-                break
-        else:
-            continue
-        positions.append((x, z))
+    solids, groups = [], []
+    for x, z in iterate_places(random, int(random.integers(2, 6)), 2.2, (-2.0, 1.4), 1.0):
         pieces = _make_object(random, x, z)
         groups.append(range(len(solids), len(solids) + len(pieces)))
         solids += pieces
@@ -56,10 +49,7 @@ def _make_object(random, x, z):
     kind = str(random.choice(["box", "stack", "pole", "disc", "egg"]))
     width, height = random.uniform(0.14, 0.3), random.uniform(0.2, 0.5)
     colours = random.uniform(0.1, 0.9, (2, 3))
-    angle = random.uniform(0, np.pi)
-    rotation = np.array(
-        [[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]]
-    )
+    rotation = make_turn(random.uniform(0, np.pi))
     if kind == "pole":
         half = (0.07, random.uniform(0.4, 0.9), 0.07)
         return [Solid("cylinder", (x, half[1], z), half, tuple(colours[0]))]

@@ -37,6 +37,24 @@ class Solid:
         return distance, normal @ self.turn
 
 
+def iterate_places(random, number, width, depths, apart):
+    """Yield up to `number` random places on the floor, each far enough from the earlier ones."""
+    places = []
+    for _ in range(number):
+        for _ in range(50):
+            x, z = random.uniform(-width, width), random.uniform(*depths)
+            if all(np.hypot(x - a, z - b) > apart for a, b in places):
+                places.append((x, z))
+                yield x, z
+                break
+
+
+def make_turn(angle):
+    """Return the rotation by an angle around the upright axis."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.array([[cos, 0, -sin], [0, 1, 0], [sin, 0, cos]])
+
+
 def _hit_ball(o, d, radii):
     o, d = o / radii, d / radii
     a, b, c = (d * d).sum(-1), (o * d).sum(-1), (o * o).sum(-1) - 1

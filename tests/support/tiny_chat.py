@@ -3,7 +3,7 @@
 The processors of `VISION_KINDS` need torchvision, one num2words too.
 """
 
-from support.tiny_models import make_tokenizer, save_varied
+from support.tiny_models import make_tokenizer, save_varied, size_layers
 
 _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }} "
@@ -99,14 +99,7 @@ def _make_smolvlm():
     tokenizer.image_token_id = ids["image_token_id"]
     config = transformers.SmolVLMConfig(
         text_config=transformers.LlamaConfig(**_make_text_settings(tokenizer)).to_dict(),
-        vision_config={
-            "hidden_size": 16,
-            "intermediate_size": 16,
-            "num_attention_heads": 2,
-            "num_hidden_layers": 2,
-            "image_size": 32,
-            "patch_size": 8,
-        },
+        vision_config={**size_layers(), "image_size": 32, "patch_size": 8},
         scale_factor=2,
         image_token_id=ids["image_token_id"],
         pad_token_id=tokenizer.pad_token_id,
@@ -123,20 +116,11 @@ def _make_smolvlm():
     return transformers.SmolVLMForConditionalGeneration(config), processor
 
 
-def save_text_chat(folder, template=_TEXT_TEMPLATE):
-    """Save a random Llama with a tokenizer of characters; without a template if it is None."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+def _make_llama_config(tokenizer):
+    from transformers import LlamaConfig
 
-    torch.manual_seed(0)
-    tokenizer = make_tokenizer()
-    tokenizer.model_max_length = 4096
-    tokenizer.chat_template = template
-    config = LlamaConfig(
-        hidden_size=16,
-        intermediate_size=16,
-        num_attention_heads=2,
-        num_hidden_layers=2,
+    return LlamaConfig(
+        **size_layers(),
         num_key_value_heads=2,
         vocab_size=len(tokenizer),
         max_position_embeddings=4096,
@@ -144,7 +128,18 @@ def save_text_chat(folder, template=_TEXT_TEMPLATE):
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=tokenizer.cls_token_id,
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
+
+
+def save_text_chat(folder, template=_TEXT_TEMPLATE):
+    """Save a random Llama with a tokenizer of characters; without a template if it is None."""
+    import torch
+    from transformers import LlamaForCausalLM
+
+    torch.manual_seed(0)
+    tokenizer = make_tokenizer()
+    tokenizer.model_max_length = 4096
+    tokenizer.chat_template = template
+    LlamaForCausalLM(_make_llama_config(tokenizer)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -155,7 +150,6 @@ def save_chat(folder):
     from transformers import (
         CLIPImageProcessor,
         CLIPVisionConfig,
-        LlamaConfig,
         LlavaConfig,
         LlavaForConditionalGeneration,
         LlavaProcessor,
@@ -165,19 +159,10 @@ def save_chat(folder):
     tokenizer = make_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
     tokenizer.model_max_length = 4096
-    layers = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
-    layers |= {"num_hidden_layers": 2}
+    vision = CLIPVisionConfig(**size_layers(), image_size=16, patch_size=8, projection_dim=16)
     config = LlavaConfig(
-        vision_config=CLIPVisionConfig(**layers, image_size=16, patch_size=8, projection_dim=16),
-        text_config=LlamaConfig(
-            **layers,
-            vocab_size=len(tokenizer),
-            num_key_value_heads=2,
-            max_position_embeddings=4096,
-            eos_token_id=tokenizer.sep_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-            bos_token_id=tokenizer.cls_token_id,
-        ),
+        vision_config=vision,
+        text_config=_make_llama_config(tokenizer),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
     )
     LlavaForConditionalGeneration(config).save_pretrained(folder)

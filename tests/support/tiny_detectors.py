@@ -1,6 +1,6 @@
 """Random detectors of a few kilobytes, of six kinds, saved as transformers saves them."""
 
-from support.tiny_models import make_tokenizer, save_varied
+from support.tiny_models import make_tokenizer, save_varied, size_layers
 
 LABELS = ("person", "apple", "cat", "Sofa", "N/A")
 KINDS = ("detr", "rt_detr", "rt_detr_v2", "d_fine", "owlv2", "grounding_dino")
@@ -113,8 +113,7 @@ def _make_owlv2():
     )
 
     tokenizer = make_tokenizer()
-    layers = {"hidden_size": 8, "intermediate_size": 8}
-    layers |= {"num_hidden_layers": 1, "num_attention_heads": 2}
+    layers = size_layers(8, 8, 1)
     config = Owlv2Config(
         text_config={"vocab_size": len(tokenizer), "max_position_embeddings": 48, **layers},
         vision_config={"image_size": 32, "patch_size": 8, **layers},
@@ -144,14 +143,7 @@ def _make_grounding_dino():
         window_size=2,
         out_features=["stage2", "stage3", "stage4"],
     )
-    text = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=64,
-    )
+    text = BertConfig(**size_layers(8, 8, 1), vocab_size=len(tokenizer), max_position_embeddings=64)
     config = GroundingDinoConfig(
         backbone_config=swin,
         text_config=text,

@@ -68,6 +68,16 @@ def load_script(name: str, folder: str):
     return module
 
 
+def size_layers(hidden=16, inner=16, layers=2):
+    """Return the sizes of a transformer's layers, each of two heads."""
+    return {
+        "hidden_size": hidden,
+        "intermediate_size": inner,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 2,
+    }
+
+
 def save_text_encoder(folder: Path, hidden_size: int = 16) -> Path:
     """Save a random two-layer BERT with a tokenizer of characters."""
     import torch
@@ -77,11 +87,8 @@ def save_text_encoder(folder: Path, hidden_size: int = 16) -> Path:
     tokenizer = make_tokenizer()
     config = BertConfig(
         vocab_size=len(tokenizer),
-        hidden_size=hidden_size,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=2 * hidden_size,
         max_position_embeddings=128,
+        **size_layers(hidden_size, 2 * hidden_size),
     )
     BertModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -117,8 +124,7 @@ def save_vit(folder: Path) -> Path:
     """Save a random encoder of images, which reads no text."""
     from transformers import ViTConfig, ViTModel
 
-    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
-    tiny = ViTConfig(**sizes, num_attention_heads=2, image_size=16, patch_size=8)
+    tiny = ViTConfig(**size_layers(8, 8, 1), image_size=16, patch_size=8)
     ViTModel(tiny).save_pretrained(folder)
     return folder
 
@@ -130,13 +136,7 @@ def save_clip(folder: Path, size: int = 16) -> Path:
 
     torch.manual_seed(0)
     tokenizer = make_tokenizer()
-    layers = {
-        "hidden_size": size,
-        "intermediate_size": 2 * size,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "projection_dim": size,
-    }
+    layers = {**size_layers(size, 2 * size), "projection_dim": size}
     text = {"vocab_size": len(tokenizer), "max_position_embeddings": 48, **layers}
     text |= {"eos_token_id": tokenizer.sep_token_id, "pad_token_id": tokenizer.pad_token_id}
     config = CLIPConfig(
@@ -157,8 +157,7 @@ def save_siglip(folder: Path) -> Path:
 
     torch.manual_seed(0)
     tokenizer = make_tokenizer()
-    layers = {"hidden_size": 16, "intermediate_size": 32}
-    layers |= {"num_hidden_layers": 1, "num_attention_heads": 2}
+    layers = size_layers(16, 32, 1)
     text = {"vocab_size": len(tokenizer), "max_position_embeddings": 48, **layers}
     config = SiglipConfig(
         text_config=text, vision_config={"image_size": 16, "patch_size": 8, **layers}

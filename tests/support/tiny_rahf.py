@@ -3,6 +3,8 @@
 import copy
 import functools
 
+from support.tiny_models import size_layers
+
 PROMPTS = ("a red cat on a mat", "a blue dog next to a house", "two green birds, three boats")
 
 
@@ -28,8 +30,7 @@ def make_config(variant="multi_head", vocab_size=300):
 
     from pqpp_feedback.rahf import RahfConfig
 
-    layers = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
-    vision = ViTConfig(**layers, num_attention_heads=2, image_size=32, patch_size=8)
+    vision = ViTConfig(**size_layers(16, 32, 1), image_size=32, patch_size=8)
     options = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": True, "dropout_rate": 0.0}
     options |= {"vocab_size": vocab_size, "decoder_start_token_id": 0}
     text = T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, **options)
@@ -168,11 +169,8 @@ def make_text_config():
 
     tokenizer = make_tokenizer()
     return CLIPTextConfig(
-        hidden_size=16,
-        intermediate_size=16,
+        **size_layers(),
         projection_dim=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
         vocab_size=len(tokenizer),
         max_position_embeddings=16,
         eos_token_id=tokenizer.eos_token_id,

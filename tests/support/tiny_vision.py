@@ -1,7 +1,7 @@
 """A random model of a few kilobytes for each role of `pqpp_feedback.vistar.vision`."""
 
 from support.tiny_detectors import save_detector
-from support.tiny_models import save_clip
+from support.tiny_models import save_clip, size_layers
 
 
 def save_vision(folder, roles=None):
@@ -19,15 +19,6 @@ def save_vision(folder, roles=None):
 
 def _save_detector(folder):
     save_detector(folder, "owlv2")
-
-
-def _get_sizes():
-    return {
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-    }
 
 
 def _save_segmenter(folder):
@@ -100,7 +91,9 @@ def save_dinov3(folder):
     from transformers import DINOv3ViTConfig, DINOv3ViTImageProcessor, DINOv3ViTModel
 
     torch.manual_seed(0)
-    config = DINOv3ViTConfig(**_get_sizes(), image_size=32, patch_size=8, num_register_tokens=2)
+    config = DINOv3ViTConfig(
+        **size_layers(16, 32, 1), image_size=32, patch_size=8, num_register_tokens=2
+    )
     DINOv3ViTModel(config).save_pretrained(folder)
     DINOv3ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(folder)
     return folder
@@ -116,7 +109,7 @@ def _save_depth(folder):
     )
 
     backbone = Dinov2Config(
-        **{**_get_sizes(), "num_hidden_layers": 4},
+        **size_layers(16, 32, 4),
         image_size=28,
         patch_size=14,
         out_features=["stage1", "stage2", "stage3", "stage4"],
@@ -145,7 +138,9 @@ def _save_depth(folder):
 def _save_features(folder):
     from transformers import BitImageProcessor, Dinov2Config, Dinov2Model
 
-    Dinov2Model(Dinov2Config(**_get_sizes(), image_size=28, patch_size=14)).save_pretrained(folder)
+    Dinov2Model(
+        Dinov2Config(**size_layers(16, 32, 1), image_size=28, patch_size=14)
+    ).save_pretrained(folder)
     side = {"height": 28, "width": 28}
     BitImageProcessor(size={"shortest_edge": 28}, crop_size=side).save_pretrained(folder)
 
@@ -176,7 +171,7 @@ def _save_expression(folder):
     from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
 
     labels = dict(enumerate(("angry", "happy", "sad")))
-    config = ViTConfig(**_get_sizes(), image_size=16, patch_size=8, id2label=labels)
+    config = ViTConfig(**size_layers(16, 32, 1), image_size=16, patch_size=8, id2label=labels)
     ViTForImageClassification(config).save_pretrained(folder)
     ViTImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
 

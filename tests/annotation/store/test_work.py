@@ -43,12 +43,18 @@ def test_items_go_to_people_per_item_annotators(make_store):
     assert get_progress(store, people[0]).study_done == 6
 
 
-def test_expired_reservation_goes_to_others(make_store):
+@pytest.fixture
+def reserved_item(make_store):
+    """A store of one item, the time, the item's reservation by one person, and another person."""
     store = make_store(prompts=1, people_per_item=1)
     now = store.clock()
     store.clock = lambda: now
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    reserved = reserve_item(store, first)
+    return store, now, first, reserve_item(store, first), second
+
+
+def test_expired_reservation_goes_to_others(reserved_item):
+    store, now, first, reserved, second = reserved_item
     assert reserve_item(store, second) is None
     assert reserve_item(store, first) == reserved
     store.clock = lambda: now + 30 * MINUTE
@@ -61,12 +67,8 @@ def test_expired_reservation_goes_to_others(make_store):
     assert get_people_by_item(store) == {"q0": {"b"}}
 
 
-def test_saving_extends_a_reservation(make_store):
-    store = make_store(prompts=1, people_per_item=1)
-    now = store.clock()
-    store.clock = lambda: now
-    first, second = (add_person(store, name).id for name in ("a", "b"))
-    reserved = reserve_item(store, first)
+def test_saving_extends_a_reservation(reserved_item):
+    store, now, first, reserved, second = reserved_item
     store.clock = lambda: now + 29 * MINUTE
     save_answer(store, first, reserved.assignment, reserved.images[0].id, {"label": 1}, "client-1")
     store.clock = lambda: now + 58 * MINUTE

@@ -38,6 +38,14 @@ def make_link(client, **options):
     return f"/join/{token}"
 
 
+def start_task(make_client):
+    """Return the client of somebody who joined, the first state and its first image."""
+    client = make_client()
+    join(client)
+    state = get_next_state(client)
+    return client, state, state["task"]["images"][0]["id"]
+
+
 def post_answer(client, state, image, value, name="a" * 16, **headers):
     """Send an answer as the page's script does."""
     body = {"client_id": name, "assignment": state["task"]["assignment"], "image": image}
@@ -121,15 +129,9 @@ def test_invalid_link_gives_the_reason(make_client):
     ],
 )
 def test_rejects_invalid_answers(make_client, change, code):
-    client = make_client()
-    join(client)
-    state = get_next_state(client)
-    body = {
-        "client_id": "c" * 16,
-        "assignment": state["task"]["assignment"],
-        "image": state["task"]["images"][0]["id"],
-        "value": {"label": 2},
-    }
+    client, state, image = start_task(make_client)
+    body = {"client_id": "c" * 16, "assignment": state["task"]["assignment"]}
+    body |= {"image": image, "value": {"label": 2}}
     headers = {"X-CSRF-Token": state["csrf"]}
     response = client.post("/api/answers", json=body | change, headers=headers)
     assert response.status_code == code
@@ -137,10 +139,7 @@ def test_rejects_invalid_answers(make_client, change, code):
 
 
 def test_rejects_wrong_csrf_token(make_client):
-    client = make_client()
-    join(client)
-    state = get_next_state(client)
-    image = state["task"]["images"][0]["id"]
+    client, state, image = start_task(make_client)
     assert post_answer(client, state | {"csrf": "x"}, image, {"label": 2}).status_code == 401
     for path in ("/sign-out", "/consent", "/withdraw"):
         response = client.post(path, data={"csrf": "x", "mode": "delete"})
@@ -150,10 +149,7 @@ def test_rejects_wrong_csrf_token(make_client):
 
 
 def test_rejects_cross_site_requests(make_client):
-    client = make_client()
-    join(client)
-    state = get_next_state(client)
-    image = state["task"]["images"][0]["id"]
+    client, state, image = start_task(make_client)
     cross_site, same_origin = {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-origin"}
     assert post_answer(client, state, image, {"label": 2}, **cross_site).status_code == 403
     assert post_answer(client, state, image, {"label": 2}, **same_origin).status_code == 200

@@ -143,13 +143,12 @@ def test_depth_matches_transformers(model_folders, photo):
 @torch.inference_mode()
 def test_siglip_2_similarities_match_transformers(photo, tmp_path):
     import transformers
-    from support.tiny_models import make_tokenizer
+    from support.tiny_models import make_tokenizer, size_layers
 
     path, image = photo
     torch.manual_seed(0)
     tokenizer = make_tokenizer()
-    layers = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
-    layers |= {"num_attention_heads": 2}
+    layers = size_layers(16, 32, 1)
     text = {**layers, "max_position_embeddings": 16, "projection_size": 16}
     text["vocab_size"] = len(tokenizer)
     vision = {**layers, "num_patches": 16, "patch_size": 8}

@@ -30,7 +30,6 @@ def make_words(folder, server):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret")
     rows = []
     for number, prompt in enumerate(("a red square", "a dog", "a bomb")):
@@ -69,8 +68,7 @@ def test_scores_by_an_endpoint_within_budget(folder, tmp_path, capsys):
 
 
 def test_budget_ignores_stored_answers_on_other_images(folder, tmp_path, capsys):
-    with serve_chat() as server:
-        server.answer = lambda body: make_completion("Yes")
+    with serve_chat(answer=lambda body: make_completion("Yes")) as server:
         words = [*make_words(folder, server), "--ledger", f"{tmp_path}/calls"]
         assert main([*words, "--output", str(tmp_path / "a.parquet")]) == 0
         for path in folder.glob("[01].png"):  # two other images of the same prompts

@@ -18,9 +18,7 @@ SECRET = "sk-very-secret"
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv(KEY, SECRET)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with serve_chat() as state:
-        state.answer = lambda body: "fine"
+    with serve_chat(answer=lambda body: "fine") as state:
         yield state
 
 

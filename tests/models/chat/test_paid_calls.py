@@ -98,7 +98,6 @@ SITUATIONS = {
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with serve_chat() as state:
         state.waits = []
         monkeypatch.setattr("time.sleep", state.waits.append)

@@ -45,10 +45,8 @@ def answer_with_probabilities(body):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with serve_chat() as state:
-        state.answer = answer_with_probabilities
+def server():
+    with serve_chat(answer=answer_with_probabilities) as state:
         yield state
 
 
