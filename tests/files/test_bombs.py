@@ -97,6 +97,8 @@ def test_packed_files_respect_the_memory_limit(tmp_path, name, shards):
     limit, flags = "67,108,864", []
     if shards and name not in IN_SHARDS:
         pytest.skip("not read in shards, or nothing much in one")
+    if name == "views.parquet" and not hasattr(pa.parquet.ParquetWriter, "add_key_value_metadata"):
+        pytest.skip("this pyarrow cannot write its schema")
     if BOMBS[name]:
         (tmp_path / name).write_bytes(BOMBS[name]())
     else:
