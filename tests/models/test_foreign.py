@@ -72,9 +72,13 @@ HOSTILE = {
         "needs custom code",
     ),
     "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which is not in"),
-    "compiled kernel": (
-        lambda f: put(f, "config.json", {"_attn_implementation": "flex_attention"}),
-        "'flex_attention', which is not in",
+    "other kernel": (
+        lambda f: put(f, "config.json", {"_attn_implementation": "flash_attention_9"}),
+        "'flash_attention_9', which is not in",
+    ),
+    "nested kernel": (
+        lambda f: put(f, "config.json", {"attn_implementation": {"text_config": {"": "flex"}}}),
+        "'flex'}}, which is not in",
     ),
     "downloaded kernel": (
         lambda f: put(f, "config.json", {"experts_implementation": {"": "deepgemm"}}),
@@ -146,10 +150,12 @@ def test_what_published_configurations_hold_is_let_pass(folder, tmp_path, monkey
     put(folder, "config.json", {"model_type": "bert", "label2id": {"cat": 0}})
     usual = {"_attn_implementation_autoset": True, "eos_token": "</s>", "labels": ["N/A"]}
     usual |= {"auto_map": None, "_name_or_path": "me/mine", "id2label": {"0": "n/a"}}
+    usual |= {"attn_implementation": {"": "sdpa", "vision_config": "eager", "text_config": None}}
+    usual |= {"experts_implementation": "grouped_mm", "cache_implementation": "hybrid"}
     usual |= {"model_type": "x", "quantization_config": {"ignore": ["re:visual\\.1"]}}
     put(folder, "generation_config.json", usual)
     put(folder, "tokenizer_config.json", {"vocab_file": "/home/them/vocab.txt"})
-    put(folder, "vocab.json", {"_implementation": 123})
+    put(folder, "vocab.json", {"attn_implementation": 123})
     (folder / "logs").symlink_to("/")
     (folder / "checkpoint-1").mkdir()
     put(folder / "checkpoint-1", "adapter_config.json", {"peft_type": "LORA"})
