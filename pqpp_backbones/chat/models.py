@@ -17,8 +17,8 @@ from pqpp_backbones.chat.chat import (
     sum_probs,
 )
 from pqpp_backbones.chat.ledger import Ledger
-from pqpp_backbones.errors import ServiceError
-from pqpp_files.errors import PqppError
+from pqpp_backbones.errors import ModelError, ServiceError
+from pqpp_files.errors import PqppError, reraise
 from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
@@ -104,15 +104,20 @@ class LocalChat(Chat):
         self.budget = budget or Budget()
 
     def _send(self, request: Request, fields: dict[str, str]) -> Reply:
-        import torch
-
         if getattr(self.processor, "chat_template", None) is None:
             raise ServiceError(f"{self.name} has no chat template; use a chat model")
         images = hasattr(self.processor, "image_processor")
         if request.image is not None and not images:
             raise ServiceError(f"{self.name} does not accept images; use a vision-language model")
-
         call = self.budget.record_call(self.budget.get_max_cost(request, self.name), **fields)
+        with reraise(f"{self.name} failed", "use another chat model", ModelError):
+            reply = self._reply(request, images)
+        self.budget.record_cost(call, request, reply, self.name)
+        return reply
+
+    def _reply(self, request: Request, images: bool) -> Reply:
+        import torch
+
         messages: list[dict[str, Any]] = [
             {"role": role, "content": [{"type": "text", "text": text}] if images else text}
             for role, text in (("system", request.system), ("user", request.text))
@@ -127,10 +132,12 @@ class LocalChat(Chat):
             name: value.to(model.device, model.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
-        options: dict[str, Any] = {"max_new_tokens": request.max_tokens, "do_sample": False}
+        # The model's settings may ask to compile it.
+        options: dict[str, Any] = {"max_new_tokens": request.max_tokens, "disable_compile": True}
         options |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
+        options["do_sample"] = request.temperature > 0
         if request.temperature > 0:
-            options |= {"do_sample": True, "temperature": request.temperature}
+            options["temperature"] = request.temperature
         devices = [model.device] if model.device.type == "cuda" else []
         with torch.inference_mode(), torch.random.fork_rng(devices):
             torch.manual_seed(request.seed)
@@ -143,9 +150,7 @@ class LocalChat(Chat):
             top = log_probs.topk(min(MAX_TOP_LOGPROBS, len(log_probs)))
             texts = map(self.processor.decode, top.indices.unsqueeze(-1))
             probs = sum_probs(zip(texts, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(strip_thinking(text), n_input, len(tokens) - n_input, probs)
-        self.budget.record_cost(call, request, reply, self.name)
-        return reply
+        return Reply(strip_thinking(text), n_input, len(tokens) - n_input, probs)
 
 
 def load_local_chat(

@@ -9,7 +9,7 @@ from support.tiny_chat import save_chat  # noqa: E402
 
 from pqpp_backbones.chat.chat import Budget, Request  # noqa: E402
 from pqpp_backbones.chat.models import LocalChat  # noqa: E402
-from pqpp_backbones.errors import ServiceError  # noqa: E402
+from pqpp_backbones.errors import ModelError, ServiceError  # noqa: E402
 from pqpp_backbones.pretrained import load_model  # noqa: E402
 
 
@@ -48,3 +48,22 @@ def test_answers_from_a_vocabulary_below_twenty_tokens(loaded):
         assert set(chat.ask(Request("hi", max_tokens=1, answers=("a", "b"))).probs) >= {"a", "b"}
     finally:
         head.weight, head.bias = whole, bias
+
+
+def test_failure_of_the_model_is_one_typed_line(loaded, monkeypatch):
+    chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget())
+    monkeypatch.setattr(loaded.processor, "chat_template", "{{ messages[9].role }}")
+    with pytest.raises(ModelError, match="tiny failed"):
+        chat.ask(Request("hi"))
+
+
+def test_settings_of_a_model_cannot_compile_it(loaded, monkeypatch):
+    from transformers import CompileConfig
+
+    compiling = CompileConfig()
+    monkeypatch.setattr(compiling, "_compile_all_devices", True)  # as if on a GPU
+    monkeypatch.setattr(loaded.model.generation_config, "compile_config", compiling)
+    monkeypatch.setattr(loaded.model.generation_config, "cache_implementation", "static")
+    monkeypatch.setattr("torch.compile", lambda *_, **__: pytest.fail("compiled"))
+    chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget())
+    assert 0 < chat.ask(Request("hi", max_tokens=2)).tokens_out <= 2
