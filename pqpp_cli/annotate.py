@@ -90,8 +90,8 @@ class AnnotateBackup(StudyFile, Command):
     examples:
       pqpp annotate backup study.yaml --output monday.db
 
-    The copy is one SQLite file with everything but the images. To restore it, set `database` in the
-    study file. For PostgreSQL, use `pg_dump`.
+    The copy is one SQLite file with everything but the images. To restore it, copy it into the
+    study's folder and set `database` in the study file to its name. For PostgreSQL, use `pg_dump`.
     """
 
     output: str = option(NEEDED, "file to write", path="output file", holds="SQLite")

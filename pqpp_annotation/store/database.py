@@ -243,7 +243,8 @@ def _fill_database(
 def copy_database(store: Store, path: str | os.PathLike[str]) -> Path:
     r"""Copy the database of a study, without images, while the study runs.
 
-    To use the copy, set `database` in the study file to it.
+    To use the copy, put it into the study's folder and set `database` in the study file to its
+    name.
 
     Args:
         path: The file to write, atomically.
