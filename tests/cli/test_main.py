@@ -160,6 +160,8 @@ def test_help_version_and_no_arguments(capsys):
     assert main(["--verison"]) == 2 and "'--version'" in capsys.readouterr().err
 
 
-def test_invalid_source_date_epoch_is_ignored(monkeypatch):
+def test_environment_of_a_command(monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "x")
-    assert main(["--version"]) == 0 and "SOURCE_DATE_EPOCH" not in os.environ
+    monkeypatch.delenv("USE_HUB_KERNELS", raising=False)
+    assert main(["models", "list"]) == 0 and "SOURCE_DATE_EPOCH" not in os.environ
+    assert os.environ["USE_HUB_KERNELS"] == "0"
