@@ -258,7 +258,8 @@ def find_full_disk_errno(error: BaseException | None) -> int:
     while error is not None and error not in visited:
         visited.append(error)
         is_sqlite = getattr(error, "sqlite_errorcode", None) == 13  # SQLITE_FULL
-        number = errno.ENOSPC if is_sqlite else getattr(error, "errno", 0)
+        is_torch = ". unexpected pos " in str(error)  # of torch.save
+        number = errno.ENOSPC if is_sqlite or is_torch else getattr(error, "errno", 0)
         if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return number
         error = error.__cause__ or error.__context__

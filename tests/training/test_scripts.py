@@ -37,6 +37,12 @@ def test_crashes_are_explained(error, message):
     assert "\n" not in str(caught.value)
 
 
+def test_full_disk_is_recognized_when_torch_saves():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ModelError, match="free space"), explain_crash():
+        torch.save(torch.zeros(9999), "/dev/full")
+
+
 def test_existing_predictor_is_replaced_only_with_overwrite(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
