@@ -107,25 +107,30 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
             return work.status
         if os.environ.get("PQPP_TRACEBACK"):
             raise
-        from traceback import walk_tb
-
-        from pqpp_files.escape import escape_controls
-
-        frames = (frame for frame, _ in walk_tb(error.__traceback__))
-        locations = [(f.f_globals.get("__name__", ""), f.f_code.co_name) for f in frames]
-        names = [name.partition(".")[0] for name, _ in locations]
-        imported = ["pqpp", *(name for name, code in locations if code == "<module>")]
-        owners = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
-        error.__traceback__ = None  # frees what filled the memory
-        owner = "import" if not imported[-1].startswith("pqpp") else owners[-1]
-        status, lines = _describe(error, kind, owner)
-        try:
-            sys.stdout.flush()
-        except OSError:
-            sys.stdout.discard_output()
-        sys.stderr.write("".join(f"pqpp: error: {escape_controls(line)}\n" for line in lines))
-        return status
+        return _report_error(error, kind)
     return 0
+
+
+def _report_error(error: BaseException, kind: type | None) -> int:
+    """Print an error of a command, and return its exit status."""
+    from traceback import walk_tb
+
+    from pqpp_files.escape import escape_controls
+
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    locations = [(f.f_globals.get("__name__", ""), f.f_code.co_name) for f in frames]
+    names = [name.partition(".")[0] for name, _ in locations]
+    imported = ["pqpp", *(name for name, code in locations if code == "<module>")]
+    owners = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
+    error.__traceback__ = None  # frees what filled the memory
+    owner = "import" if not imported[-1].startswith("pqpp") else owners[-1]
+    status, lines = _describe(error, kind, owner)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout.discard_output()
+    sys.stderr.write("".join(f"pqpp: error: {escape_controls(line)}\n" for line in lines))
+    return status
 
 
 class _ClosedOutput(io.TextIOBase):

@@ -6,7 +6,7 @@ import json
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -109,51 +109,20 @@ def _upload_requests(chat: Endpoint, client: Any, spool: Any, costs: Mapping[str
 
 def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[str, ...]]) -> None:
     """Start a batch for each uploaded file, wait for it, and record the replies and costs."""
-    ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
+    ledger, files = chat.budget.ledger, dict[str, dict[str, int]]()
     with ledger.lock():  # so that another run does not start them too
         for call, line in enumerate(ledger.lines):
             if _is_pending(line) and line["key"] in answers:
                 files.setdefault(line["file"], {})[line["key"]] = call
-        batches = dict[str, str]()
-        known = client.batches.list(limit=100) if files else ()
-        for batch in itertools.islice(known, _MAX_BATCHES):
-            if batch.id in batches.values():  # the service repeats its first page
-                break
-            batches[batch.input_file_id] = batch.id
-        create = client.with_options(max_retries=0).batches.create  # a retry could create another
-        try:
-            for file in [file for file in files if file not in batches]:
-                options = {"input_file_id": file, "endpoint": _PATH, "completion_window": "24h"}
-                batches[file] = create(**options).id
-        except openai.APIStatusError as error:
-            refusal = error
+        batches, refusal = _start_batches(client, files)
     if refusal:
         for file in files.keys() - batches.keys() if refusal.status_code in UNBILLED else ():
             for call in files[file].values():
                 ledger.record_cost(call, 0.0)
         raise refusal
     for file, calls in files.items():
-        label = escape_controls(f"batch {batches[file]}")
-        with tqdm(desc=label, total=len(calls), disable=None) as bar:
-            while (batch := client.batches.retrieve(batches[file])).status not in _FINAL_STATUSES:
-                bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
-                time.sleep(_POLL_SECONDS)
-        count, reason = len(calls), str(batch.errors or "")
-        for name in filter(None, (batch.output_file_id, batch.error_file_id)):
-            for text in filter(str.strip, client.files.content(name).text.split("\n")):
-                line = parse_json_reply(chat.service.hide_key(text))
-                key, response = line["custom_id"], line.get("response") or {}
-                if response.get("status_code") != 200:
-                    reason = str(response.get("body") or line.get("error"))
-                elif key in calls:
-                    call, reply = calls.pop(key), Reply("", why="the body is no chat completion")
-                    paid = ledger.lines[call]["most"]
-                    with contextlib.suppress(TypeError, KeyError, AttributeError):
-                        reply = read_completion(answers[key], response["body"])
-                    if reply.tokens_in is not None and reply.tokens_out is not None:
-                        paid = chat.budget.get_cost(chat.name, reply.tokens_in, reply.tokens_out)
-                        paid *= DISCOUNT
-                    ledger.record_cost(call, paid, reply=asdict(reply))
+        batch, count = _wait_for_batch(client, batches[file], len(calls)), len(calls)
+        reason = _record_replies(chat, client, batch, calls, answers)
         for call in calls.values():
             ledger.record_cost(call, 0.0)
         if calls:
@@ -162,3 +131,62 @@ def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[st
             if len(calls) == count:
                 raise ServiceError(f"{fault}try again later, or remove `batch`")
             warnings.warn(f"{fault}sending those questions one by one at full price", stacklevel=2)
+
+
+def _start_batches(
+    client: Any, files: Collection[str]
+) -> tuple[dict[str, str], openai.APIStatusError | None]:
+    """Start the batches that the service does not list yet.
+
+    Returns:
+        The batch of each file, and the refusal that stopped the start of further ones.
+    """
+    batches = dict[str, str]()
+    known = client.batches.list(limit=100) if files else ()
+    for batch in itertools.islice(known, _MAX_BATCHES):
+        if batch.id in batches.values():  # the service repeats its first page
+            break
+        batches[batch.input_file_id] = batch.id
+    create = client.with_options(max_retries=0).batches.create  # a retry could create another
+    try:
+        for file in [file for file in files if file not in batches]:
+            options = {"input_file_id": file, "endpoint": _PATH, "completion_window": "24h"}
+            batches[file] = create(**options).id
+    except openai.APIStatusError as error:
+        return batches, error
+    return batches, None
+
+
+def _wait_for_batch(client: Any, name: str, n_calls: int) -> Any:
+    with tqdm(desc=escape_controls(f"batch {name}"), total=n_calls, disable=None) as bar:
+        while (batch := client.batches.retrieve(name)).status not in _FINAL_STATUSES:
+            bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
+            time.sleep(_POLL_SECONDS)
+    return batch
+
+
+def _record_replies(
+    chat: Endpoint,
+    client: Any,
+    batch: Any,
+    calls: dict[str, int],
+    answers: Mapping[str, tuple[str, ...]],
+) -> str:
+    """Record a batch's replies, remove their calls from `calls`, and return why others failed."""
+    ledger, reason = chat.budget.ledger, str(batch.errors or "")
+    for name in filter(None, (batch.output_file_id, batch.error_file_id)):
+        for text in filter(str.strip, client.files.content(name).text.split("\n")):
+            line = parse_json_reply(chat.service.hide_key(text))
+            key, response = line["custom_id"], line.get("response") or {}
+            if response.get("status_code") != 200:
+                reason = str(response.get("body") or line.get("error"))
+            elif key in calls:
+                call, reply = calls.pop(key), Reply("", why="the body is no chat completion")
+                paid = ledger.lines[call]["most"]
+                with contextlib.suppress(TypeError, KeyError, AttributeError):
+                    reply = read_completion(answers[key], response["body"])
+                if reply.tokens_in is not None and reply.tokens_out is not None:
+                    paid = chat.budget.get_cost(chat.name, reply.tokens_in, reply.tokens_out)
+                    paid *= DISCOUNT
+                ledger.record_cost(call, paid, reply=asdict(reply))
+    return reason

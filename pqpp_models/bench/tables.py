@@ -283,6 +283,28 @@ def list_notes(
 ) -> list[str]:
     """Return the notes below a table or, with `is_page`, on a page, which has more warnings."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
+    lines += _note_rows(results) + note_fitted_rows(results) + _note_means(results)
+    lines += note_missing(results)
+    if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
+        lines.append(MARKS_NOTE)
+    lines += note_few_prompts(results) + _note_comparisons(results)
+    warnings = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
+    warnings = {cell: why for cell, why in warnings.items() if why}
+    if is_page:
+        lines += [f"! {cell}: {why}" for cell, why in warnings.items()]
+    elif warnings:
+        line = f"! depends on few prompts: {', '.join(warnings)}"
+        lines.append(shorten(line, 100, placeholder=" ... (all in --report)"))
+    for key, (first, *_) in group_published(published).items():
+        lines.append(
+            f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
+        )
+    return lines
+
+
+def _note_rows(results: Sequence[Result]) -> list[str]:
+    """Return a note on the rows of each split, with their number."""
+    lines = []
     by_data = group_by_key(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in by_data.items():
         # A leaderboard entry may have a figure without its number of prompts.
@@ -295,7 +317,11 @@ def list_notes(
         elif by_size:
             parts.append("; ".join(f"n = {n} ({', '.join(by_size[n])})" for n in by_size))
         lines.append(f"rows: {', '.join(parts)}")
-    lines += note_fitted_rows(results)
+    return lines
+
+
+def _note_means(results: Sequence[Result]) -> list[str]:
+    """Return a list with the means of the ranked predictors that have results in all columns."""
     ranked = [result for result in results if result.ranked]
     columns = group_by_key((result.predictor, result.label) for result in ranked)
     count = len(list_columns(ranked))
@@ -305,29 +331,20 @@ def list_notes(
         for name, r, tau in average_results(complete)
         if not (math.isnan(r) and math.isnan(tau))
     ]
-    if means:
-        lines.append(f"mean over all {count} columns, Pearson / Kendall: {'; '.join(means)}")
-    lines += note_missing(results)
-    if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
-        lines.append(MARKS_NOTE)
-    lines += note_few_prompts(results)
+    if not means:
+        return []
+    return [f"mean over all {count} columns, Pearson / Kendall: {'; '.join(means)}"]
+
+
+def _note_comparisons(results: Sequence[Result]) -> list[str]:
+    """Return notes on the baseline, and on predictors that are negated before the comparison."""
+    lines = []
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
         negated = [r for r in results if r.oriented.endswith("negated")]
         cells = group_by_key(((r.predictor, r.oriented.split(",")[0]), r.label) for r in negated)
         texts = [f"{name} on {', '.join(labels)} ({how})" for (name, how), labels in cells.items()]
         lines += [f"negated in differences: {'; '.join(texts)}"] if texts else []
-    warnings = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
-    warnings = {cell: why for cell, why in warnings.items() if why}
-    if is_page:
-        lines += [f"! {cell}: {why}" for cell, why in warnings.items()]
-    elif warnings:
-        line = f"! depends on few prompts: {', '.join(warnings)}"
-        lines.append(shorten(line, 100, placeholder=" ... (all in --report)"))
-    for key, (first, *_) in group_published(published).items():
-        lines.append(
-            f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
-        )
     return lines
 
 
