@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from os.path import commonprefix
 from typing import NamedTuple
@@ -46,6 +46,8 @@ _IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+
 _TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
 _SAYS = {"negation": "says what is not there", "relation": "says where things are"}
 _SAYS |= {"comparison": "compares things"}
+
+_Edit = tuple[int, int, str]  # the first character, the end and the replacement
 
 
 class PromptSkill(NamedTuple):
@@ -94,39 +96,71 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     for _, start, end in texts:
         masked = masked[:start] + "\ue000" * (end - start) + masked[end:]
     skills: list[PromptSkill] = []
-
-    def add(name: str, says: str, edits: Sequence[tuple[int, int, str]]) -> None:
-        plain = prompt
-        for start, end, replacement in sorted(edits, reverse=True):
-            plain = plain[:start] + replacement + plain[end:]
-        plain = re.sub(r"\s+([,.;])", r"\1", " ".join(plain.split())).strip(" ,;")
+    for name, says, edits in (
+        _find_counted_things(masked),
+        _find_written_texts(masked, texts),
+        *_find_phrases(masked, text),
+    ):
+        plain = _apply_edits(prompt, edits)
         if edits and any(letter.isalnum() for letter in plain):
             skills.append(PromptSkill(name, says, plain))
+    shorter, conflicts = shorten_lists(text), find_conflicts(text)
+    if conflicts:
+        says = f"has an unusual colour (“{conflicts[0].words}”)"
+        skills.append(PromptSkill("conflict", says, restore_usual_colours(text)[0]))
+    end = len(commonprefix((text, shorter[0])))  # noqa: RUF071
+    if _TOGETHER.match(text, end) and not _IN_PLACE.search(text[:end].rstrip()):
+        says = f"shows {_spell_out(len(shorter))} things at once"
+        skills.append(PromptSkill("subjects", says, shorter[0]))
+    words = prompt.split()
+    if len(words) > _MAX_SHORT:
+        says = f"is long ({len(words)} words)"
+        skills.append(PromptSkill("length", says, _keep_first_part(words)))
+    return skills
 
+
+def _apply_edits(prompt: str, edits: Iterable[_Edit]) -> str:
+    for start, end, replacement in sorted(edits, reverse=True):
+        prompt = prompt[:start] + replacement + prompt[end:]
+    return re.sub(r"\s+([,.;])", r"\1", " ".join(prompt.split())).strip(" ,;")
+
+
+def _find_counted_things(masked: str) -> tuple[str, str, list[_Edit]]:
+    """Find the numbers of things; the edits remove them."""
     lower = masked.lower()
     counts = [
         count
         for count in find_counts(lower)
         if not (count.number < 2 or is_couple(lower, count) or _NO_COUNT.match(masked, count.start))
     ]
-    shorter, conflicts = shorten_lists(text), find_conflicts(text)
-    edits: list[tuple[int, int, str]] = []
+    edits = []
     for count in counts:
         lead, of = _BEFORE_COUNT.search(masked[: count.start]), _OF.match(masked, count.end)
         edits.append((lead.start() if lead else count.start, of.end() if of else count.end, ""))
-    add("count", f"counts {join_and([_spell_out(count.number) for count in counts])} things", edits)
-    edits = []
+    numbers = join_and([_spell_out(count.number) for count in counts])
+    return "count", f"counts {numbers} things", edits
+
+
+def _find_written_texts(
+    masked: str, texts: Sequence[tuple[str, int, int]]
+) -> tuple[str, str, list[_Edit]]:
+    """Describe the texts to draw; the edits remove them, with the words that introduce them."""
+    edits: list[_Edit] = []
+    before, after = (pattern for _, pattern, _ in _read_phrases()["text"])
     for _, start, end in texts:
-        before, after = (pattern for _, pattern, _ in _read_phrases()["text"])
         lead = before.search(masked, edits[-1][1] if edits else 0, start)
         tail = after.match(masked, end)
         edits.append((lead.start() if lead else start, tail.end() if tail else end, " "))
     quoted = join_and([f"“{text.strip(_MARKS)}”" for text, _, _ in texts])
     if len(quoted) > _MAX_QUOTED:
         quoted = f"a text of {sum(len(text.split()) for text, _, _ in texts)} words"
-    add("text", f"writes {quoted}", edits)
+    return "text", f"writes {quoted}", edits
+
+
+def _find_phrases(masked: str, text: str) -> Iterator[tuple[str, str, list[_Edit]]]:
+    """Find the phrases of each skill; the edits replace them with simpler ones."""
     for name, says in _SAYS.items():
-        edits = []
+        edits: list[_Edit] = []
         for substrings, pattern, replacement in _read_phrases()[name]:
             for match in pattern.finditer(masked) if any(map(text.count, substrings)) else ():
                 overlaps = any(edit[0] < match.end() and match.start() < edit[1] for edit in edits)
@@ -137,22 +171,15 @@ def find_skills(prompt: str) -> list[PromptSkill]:
             start, end, _ = min(edits)
             following = re.match(r"\s*(?:an?\s)?[^\W_]*", masked[end:])
             end += following.end() if following and name == "negation" else 0
-            add(name, f"{says} (“{' '.join(masked[start:end].split()).strip(' ,')}”)", edits)
-    if conflicts:
-        says = f"has an unusual colour (“{conflicts[0].words}”)"
-        skills.append(PromptSkill("conflict", says, restore_usual_colours(text)[0]))
-    end = len(commonprefix((text, shorter[0])))  # noqa: RUF071
-    if _TOGETHER.match(text, end) and not _IN_PLACE.search(text[:end].rstrip()):
-        says = f"shows {_spell_out(len(shorter))} things at once"
-        skills.append(PromptSkill("subjects", says, shorter[0]))
-    words = prompt.split()
-    if len(words) > _MAX_SHORT:
-        cuts = [
-            i
-            for i in _FIRST_PART
-            if words[i - 1].endswith((",", "."))
-            or (words[i].lower() in FUNCTION_WORDS and words[i - 1].lower() not in FUNCTION_WORDS)
-        ]
-        plain = " ".join(words[: cuts[-1] if cuts else _FIRST_PART[-1]]).strip(" ,.")
-        skills.append(PromptSkill("length", f"is long ({len(words)} words)", plain))
-    return skills
+            yield name, f"{says} (“{' '.join(masked[start:end].split()).strip(' ,')}”)", edits
+
+
+def _keep_first_part(words: Sequence[str]) -> str:
+    """Cut a long prompt where a sentence or a phrase ends."""
+    cuts = [
+        i
+        for i in _FIRST_PART
+        if words[i - 1].endswith((",", "."))
+        or (words[i].lower() in FUNCTION_WORDS and words[i - 1].lower() not in FUNCTION_WORDS)
+    ]
+    return " ".join(words[: cuts[-1] if cuts else _FIRST_PART[-1]]).strip(" ,.")
