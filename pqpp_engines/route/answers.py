@@ -88,21 +88,24 @@ class RouteLog:
         with reraise(f"{path} has a damaged entry", "choose another `log`", ServiceError):
             replies = {line["key"]: line["reply"] for line in lines if "reply" in line}
             logged = {n: replies[key] for n, key in enumerate(self._keys) if key in replies}
-            self.answers: dict[int, RoutedAnswer] = {}
-            for index, reply in logged.items():
-                answer = RoutedAnswer(reply["result"], reply["route"], reply["failed"])
-                if reply["image"]:
-                    from PIL import Image
-
-                    file = join_inside(self._images, reply["image"])
-                    if not file.is_file():  # the user removed it
-                        continue
-                    with Image.open(file, formats=["TIFF"]) as answer.result:  # noqa: TID251 - own mode
-                        answer.result.load()
-                self.answers[index] = answer
+            answers = {index: self._load_answer(reply) for index, reply in logged.items()}
+            self.answers = {index: answer for index, answer in answers.items() if answer}
             unanswered = {key for index, key in enumerate(self._keys) if index not in self.answers}
             spent = sum(line.get("paid", line["most"]) for line in lines)
             self.account = Account(len({line["key"] for line in lines} - unanswered), spent)
+
+    def _load_answer(self, reply: Mapping[str, Any]) -> RoutedAnswer | None:
+        """Load a logged answer; None if the user has removed its image."""
+        answer = RoutedAnswer(reply["result"], reply["route"], reply["failed"])
+        if reply["image"]:
+            from PIL import Image
+
+            file = join_inside(self._images, reply["image"])
+            if not file.is_file():
+                return None
+            with Image.open(file, formats=["TIFF"]) as answer.result:  # noqa: TID251 - own mode
+                answer.result.load()
+        return answer
 
     def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
         """Record a call before it is made, and return its number."""
