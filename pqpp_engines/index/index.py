@@ -106,12 +106,12 @@ class Index:
                 scores[short], matches[short] = self._exact_index.search(vectors[short], k * per)
             if matches.max(initial=0) >= len(self) * per:
                 raise ValueError("a vector has no id")
-        indices = np.empty((len(vectors), k), dtype=np.int64)
-        cosines = np.empty((len(vectors), k), dtype=np.float32)
-        for row, items in enumerate(matches // per):
-            items, first = np.unique(items, return_index=True)  # the best vector of each
-            best = np.argsort(-scores[row, first], kind="stable")[:k]
-            indices[row], cosines[row] = items[best], scores[row, first[best]].clip(-1, 1)
+            indices = np.empty((len(vectors), k), dtype=np.int64)
+            cosines = np.empty((len(vectors), k), dtype=np.float32)
+            for row, items in enumerate(matches // per):
+                items, first = np.unique(items, return_index=True)  # the best vector of each
+                best = np.argsort(-scores[row, first], kind="stable")[:k]
+                indices[row], cosines[row] = items[best], scores[row, first[best]].clip(-1, 1)
         return indices, cosines
 
     def extend(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index
-from pqpp_files.paths import expand
+from pqpp_files.paths import join_inside
 from pqpp_files.shards import ERROR, get_texts
 
 #: How many candidates of each query are reranked, as in ConQA's paper.
@@ -89,10 +89,9 @@ class Retriever:
             has_vectors: Whether the queries are embeddings; if so, the default is no reranking.
         """
         count = self.rerank
-        if count is None:
-            is_default = not has_vectors and self.encoder.can_match
-            count = max(CANDIDATES, self.k) if is_default else 0
-        if count == 0:
+        if count is None and not has_vectors and self.encoder.can_match:
+            count = max(CANDIDATES, self.k)
+        if not count:
             return 0
         if count < self.k:
             raise EngineError(f"`rerank` must be 0 or at least `k` ({self.k}); got {count}")
@@ -127,14 +126,15 @@ class Retriever:
         vectors = self.encoder.embed_texts(texts) if vectors is None else vectors
         indices, scores = self.loaded_index.search(vectors, candidates or self.k, self.exact)
         if candidates:  # read each distinct image once, and score it with all of its queries
-            flat, root = indices.ravel(), expand(self.image_dir or "")
+            flat = indices.ravel()
             order = np.argsort(flat, kind="stable")
             distinct, starts = np.unique(flat[order], return_index=True)
             odds = np.empty(len(flat), dtype=np.float32)
             groups = zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
             for index, cells in shown(list(groups)):
                 queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
-                odds[cells] = self.encoder.score_match(root / self.loaded_index.ids[index], queries)
+                image = join_inside(self.image_dir or "", self.loaded_index.ids[index])
+                odds[cells] = self.encoder.score_match(image, queries)
             scores = odds.reshape(indices.shape)
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             indices, scores = (np.take_along_axis(a, best, axis=1) for a in (indices, scores))

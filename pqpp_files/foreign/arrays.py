@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import warnings
 from pathlib import Path
@@ -98,14 +99,18 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
         pqpp_files.errors.FileError: none.faiss: not a readable faiss index (no such file); ...
     """
     import faiss
+    import numpy as np
 
     with reraise(f"{path}: not a readable faiss index", "build the index again"):
+        content = np.memmap(_require_regular_file(path), mode="r")
+        # faiss reads and writes whatever file is named after these bytes, a count and a size.
+        if re.search(rb"(?s)ilod.{5}\0{3}.{5}\0{3}", content):
+            raise ValueError("its vectors are in another file")
         # A damaged file that is mapped crashes the process.
-        in_memory = in_memory or _require_regular_file(path).stat().st_size < 2**26
-        flags = 0 if in_memory else faiss.IO_FLAG_MMAP_IFC
+        flags = 0 if in_memory or len(content) < 2**26 else faiss.IO_FLAG_MMAP_IFC
         with _FAISS_LOCK:  # faiss reserves the memory that a header asks for, up to this limit
             limit = faiss.get_deserialization_vector_byte_limit()
-            faiss.set_deserialization_vector_byte_limit(Path(path).stat().st_size)
+            faiss.set_deserialization_vector_byte_limit(len(content))
             try:
                 return faiss.read_index(str(path), flags)
             finally:

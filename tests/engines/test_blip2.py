@@ -13,7 +13,9 @@ from support.tiny_models import save_blip2, save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_engines.errors import EngineError  # noqa: E402
-from pqpp_engines.index import ImageTextEncoder, Index  # noqa: E402
+from pqpp_engines.index import ImageTextEncoder, Index, build_index  # noqa: E402
+from pqpp_engines.index.retrieve import Retriever  # noqa: E402
+from pqpp_files.errors import FileError  # noqa: E402
 
 TEXTS = ["a red cat on a mat", "a dog", "two men ride a wave"]
 
@@ -126,9 +128,14 @@ def test_run_reranks_candidates_by_match(blip2, images, reference, tmp_path, mon
     np.testing.assert_allclose([row["score"] for row in rows], expected, atol=2e-3)  # 16 bits
 
 
-def test_item_score_is_that_of_its_best_vector(tmp_path):
-    from pqpp_engines.index import build_index
+def test_reads_no_image_outside_its_folder(blip2, images, tmp_path):
+    build_index(np.eye(1, 8), [str(images / "0.png")], tmp_path / "index", model=str(blip2))
+    retriever = Retriever(tmp_path / "index", image_dir=str(tmp_path), k=1, rerank=1)
+    with pytest.raises(FileError, match="is outside"):
+        retriever.retrieve(["q"], ["a dog"])
 
+
+def test_item_score_is_that_of_its_best_vector(tmp_path):
     rng = np.random.default_rng(1)
     vectors = rng.normal(size=(2000, 4, 16)).astype("f4")
     queries = rng.normal(size=(40, 16)).astype("f4")
@@ -147,8 +154,6 @@ def test_item_score_is_that_of_its_best_vector(tmp_path):
 
 
 def test_from_index_rejects_changed_model(tmp_path, images):
-    from pqpp_engines.index import build_index
-
     clip = save_clip(tmp_path / "clip")
     encoder = ImageTextEncoder(str(clip), device="cpu")
     index = build_index(

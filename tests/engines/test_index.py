@@ -150,8 +150,35 @@ def test_index_reserves_no_more_than_its_size(tmp_path):
     size = content.index((8).to_bytes(8, "little"))  # of the codes: two vectors of four bytes
     content[size : size + 8] = (2**33).to_bytes(8, "little")
     (folder / "index.faiss").write_bytes(content)
+    rewrite_hash(folder)
+    with pytest.raises(FileError, match="byte_limit"):  # faiss' own words
+        Index(folder)
+
+
+def rewrite_hash(folder):
     config = json.loads((folder / "index.json").read_text())
     config["sha256"]["index.faiss"] = hash_file(folder / "index.faiss")
     (folder / "index.json").write_text(json.dumps(config))
-    with pytest.raises(FileError, match="byte_limit"):  # faiss' own words
+
+
+def test_foreign_index_touches_no_other_file(tmp_path):
+    folder = build_index(np.eye(2), ["a", "b"], tmp_path / "index").folder
+    index = faiss.index_factory(2, "IVF1,Flat", faiss.METRIC_INNER_PRODUCT)
+    index.train(np.eye(2))
+    lists = faiss.OnDiskInvertedLists(1, index.code_size, str(tmp_path / "private.bin"))
+    index.replace_invlists(lists)
+    index.add(np.eye(2))
+    faiss.write_index(index, str(folder / "index.faiss"))
+    rewrite_hash(folder)
+    with pytest.raises(FileError, match="its vectors are in another file"):
         Index(folder)
+
+
+def test_foreign_index_with_an_item_twice(tmp_path):
+    folder = build_index(np.eye(3), ["a", "b", "c"], tmp_path / "index").folder
+    index = faiss.index_factory(3, "IDMap,Flat", faiss.METRIC_INNER_PRODUCT)
+    index.add_with_ids(np.eye(3), np.array([0, 0, 1]))
+    faiss.write_index(index, str(folder / "index.faiss"))
+    rewrite_hash(folder)
+    with pytest.raises(EngineError, match="a damaged index"):
+        Index(folder).search(np.eye(3), 3)
