@@ -13,7 +13,7 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import split_into_words
 from pqpp_files.foreign.images import open_image
-from pqpp_files.hashes import hash_parts
+from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
 
 _MAPS = tuple(f"{name}_map" for name in HEATMAPS)
@@ -87,7 +87,6 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.location import find_local_folder
     from pqpp_datasets.sources import get_release
-    from pqpp_files.hashes import hash_file
 
     benchmark = BENCHMARKS["richhf"]
     folder = find_local_folder(benchmark, None if data_dir is None else str(data_dir))
