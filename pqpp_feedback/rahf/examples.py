@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import split_into_words
@@ -44,7 +45,6 @@ def load_split(
     import datasets
 
     from pqpp_backbones.training.reading import explain_load_errors
-    from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.own_benchmark.images import refuse_outside_images
 
@@ -84,7 +84,6 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
         >>> is_published("test", tempfile.mkdtemp())
         False
     """
-    from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.location import find_local_folder
     from pqpp_datasets.sources import get_release
 
