@@ -20,16 +20,17 @@ import importlib
 
 TYPE_CHECKING = False  # true for type checkers; importing typing would double the import time
 if TYPE_CHECKING:
-    from pqpp_datasets.load import list_benchmarks, load_benchmark
-    from pqpp_engines.rewrite.reward import reward
-    from pqpp_files.errors import PqppError
-    from pqpp_models.bench.run import bench
-    from pqpp_models.predict import predict
-    from pqpp_models.predictor import Predictor
-    from pqpp_models.read import read
-    from pqpp_models.registry import list_predictors
-    from pqpp_models.text.ridge.fitting import fit
-    from pqpp_models.verdict.verdict import verdict
+    from pqpp_datasets.load import list_benchmarks as list_benchmarks
+    from pqpp_datasets.load import load_benchmark as load_benchmark
+    from pqpp_engines.rewrite.reward import reward as reward
+    from pqpp_files.errors import PqppError as PqppError
+    from pqpp_models.bench.run import bench as bench
+    from pqpp_models.predict import predict as predict
+    from pqpp_models.predictor import Predictor as Predictor
+    from pqpp_models.read import read as read
+    from pqpp_models.registry import list_predictors as list_predictors
+    from pqpp_models.text.ridge.fitting import fit as fit
+    from pqpp_models.verdict.verdict import verdict as verdict
 
 _HOMES = {
     "PqppError": "pqpp_files.errors",
@@ -45,19 +46,7 @@ _HOMES = {
     "verdict": "pqpp_models.verdict.verdict",
 }
 
-__all__ = [
-    "PqppError",
-    "Predictor",
-    "bench",
-    "fit",
-    "list_benchmarks",
-    "list_predictors",
-    "load_benchmark",
-    "predict",
-    "read",
-    "reward",
-    "verdict",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pqpp_autoload import call_when_imported
+
 _lock = threading.Lock()
 _PIPELINES = "transformers.pipelines"
 
@@ -33,10 +35,8 @@ class Registration:
 
     def register(self) -> None:
         """Register with transformers, now or as soon as it is imported."""
-        import pqpp_autoload
-
         for name in ("transformers.models.auto.configuration_auto", _PIPELINES):
-            pqpp_autoload.call_when_imported(name, self.patch_library)
+            call_when_imported(name, self.patch_library)
 
     def patch_library(self, module: Any) -> None:
         """Register the classes with an imported module of transformers."""
@@ -62,8 +62,6 @@ class Registration:
             config_class: The model's configuration.
             processor: "module:Class" of the processor, if it is pqpp's own.
         """
-        import pqpp_autoload
-
         model = self.models[config_class.model_type][1]
 
         def add(module):
@@ -72,7 +70,7 @@ class Registration:
                     getattr(module, name).register(config_class, _Deferred.new(path), exist_ok=True)
 
         for name in ("modeling", "processing"):
-            pqpp_autoload.call_when_imported(f"transformers.models.auto.{name}_auto", add)
+            call_when_imported(f"transformers.models.auto.{name}_auto", add)
 
     def _patch_pipeline(self, pqpp_task: str, module: Any) -> None:
         """Make `pipeline` load the default and shipped models of a task."""

@@ -13,7 +13,6 @@ from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit, emit_columns, pri
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
-from pqpp_files.shards import MANIFEST
 
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbeddingJob
@@ -112,6 +111,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         """Build the index from images, embeddings, or the output of `search embed`."""
         from pqpp_backbones.training.publish import check_no_result
         from pqpp_engines.index import ImageTextEncoder, build_index, embed
+        from pqpp_files.shards import MANIFEST
 
         check_no_result(Path(self.output), self)
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`

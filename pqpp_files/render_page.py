@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
 
 PARTS = Path(__file__).with_name("page_parts")
 """The folder of the base template, macros and style sheet of all reports."""
@@ -34,8 +33,6 @@ def load_templates(*folders: Path) -> Environment:
         >>> load_templates(folder).get_template("page.html").render(name="<i>")
         '<b>&lt;i&gt;</b>'
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(loader=FileSystemLoader([*folders, PARTS]), autoescape=True)
     environment.undefined = StrictUndefined
     environment.trim_blocks = environment.lstrip_blocks = True
@@ -117,7 +114,5 @@ def render_table(
         >>> "<b>" in render_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 9.0), "")]])
         False
     """
-    from markupsafe import Markup
-
     facts = {"headings": headings, "rows": rows, "caption": caption, "sortable": sortable}
     return Markup(render_page(PARTS / "bar_table.html", **facts))

@@ -12,7 +12,9 @@ from itertools import chain, repeat
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute, csv
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Floats, Integers
@@ -106,8 +108,6 @@ def encode_rows(
 
 
 def _encode_names(names: Any) -> tuple[Any, Integers]:
-    import pyarrow as pa
-
     if isinstance(names, list):
         try:
             texts = pa.array(names, pa.large_string())
@@ -137,9 +137,6 @@ def columns_from_text(
     Returns:
         The columns; None if a line has another form.
     """
-    import pyarrow as pa
-    from pyarrow import compute, csv
-
     if b"\r" in text:  # a line break for pyarrow, but whitespace when read line by line
         return None
     types = {"query": pa.string(), "document": pa.string(), value: pa.float64()}
@@ -179,9 +176,6 @@ def columns_from_table(
         The columns; None if a column is missing, a name is missing, empty or neither text nor an
         integer, or a value is not a finite number.
     """
-    import pyarrow as pa
-    from pyarrow import compute
-
     try:
         columns = [table[name] for name in names]
         columns = [c.to_arrow() if hasattr(c, "to_arrow") else c for c in columns]
@@ -233,8 +227,6 @@ def _find_grades(
     run: RunTable, judgments: RunTable, of_run: _Selection, of_judgments: _Selection
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the grade of each document of a run, and whether the run misses a judged document."""
-    from pyarrow import compute
-
     (rows, queries), (order, judged) = of_run, of_judgments
     (names, documents), (graded, judged_documents) = run.documents, judgments.documents
     codes = compute.index_in(names, value_set=graded).fill_null(-1).to_numpy()[documents[rows]]

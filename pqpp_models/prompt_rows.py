@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_files.errors import FileError
+from pqpp_files.open_input import Input, is_input
+from pqpp_files.read_table import log_assumptions, read_table
 
 _AT_ONCE = 2048
 _REMEDY = "set `column` to the prompt column"
@@ -45,9 +48,6 @@ class PromptSource:
         Raises:
             FileError: The file cannot be read, or has no such text column, or has no prompts.
         """
-        from pqpp_files.errors import FileError
-        from pqpp_files.open_input import Input
-        from pqpp_files.read_table import read_table
         from pqpp_models.tool_prompts import read_tool_prompts
 
         source = Input(path)
@@ -128,7 +128,6 @@ def attach_saved_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
     """Add the images of a benchmark built by pqpp to its rows; other rows are unchanged."""
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.own_benchmark.images import add_saved_images
-    from pqpp_files.open_input import is_input
 
     if dataset in BENCHMARKS or is_input(dataset):
         return rows
@@ -145,7 +144,6 @@ def _load_split(
 ) -> tuple[Any, str | None]:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import get_config_name, load_benchmark
-    from pqpp_files.open_input import is_input
 
     if dataset not in BENCHMARKS and is_input(dataset):
         refuse_split_options(dataset, {"subset": subset, "split": split, **folders})
@@ -194,8 +192,6 @@ def refuse_split_options(dataset: str, options: dict[str, str | None]) -> None:
 def _read_prompt_table(dataset: str, column: str) -> Any:
     import datasets
     import pyarrow as pa
-
-    from pqpp_files.read_table import log_assumptions, read_table
 
     table, arrays = read_table(dataset, plain=column, remedy=_REMEDY), {}
     prompt_column, texts = table.find(column), table.texts(column)

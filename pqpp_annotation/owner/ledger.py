@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas
 from sqlalchemy import select
 
 from pqpp_annotation.kinds import RATED
@@ -21,9 +22,6 @@ from pqpp_annotation.study.study import Payment, Study
 from pqpp_datasets.own_benchmark.admission import Annotator
 from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
-
-if TYPE_CHECKING:
-    import pandas
 
 _PERSON_FIELDS = ("id", "name", "role", "verdict")
 _ANNOTATOR_FIELDS = ("kappa", "control_images", "reference_share")

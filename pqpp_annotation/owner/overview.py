@@ -7,9 +7,10 @@ import datetime
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas
 from sqlalchemy import Text, cast, func, select
 
 from pqpp_annotation.errors import AnnotationError
@@ -22,10 +23,6 @@ from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, Leaver, Person, StudyRow
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
-
-if TYPE_CHECKING:
-    import pandas
-
 
 DISPUTES = 500
 
@@ -183,8 +180,6 @@ class StudyMonitor:
         Args:
             fresh: Whether to check for changes even if the last check was a moment ago.
         """
-        import pandas  # noqa: F401 -- before timing starts
-
         with self._lock:
             start = time.monotonic()
             if self._last is None or fresh or start >= self._next_check:
@@ -250,8 +245,6 @@ def _get_change_key(db: Transaction) -> str:
 
 def compute_overview(db: Transaction, key: str) -> Overview:
     """Compute the state of a study; `key` is as in `Overview`."""
-    import pandas
-
     records = read_records(db)
     table, votes = ledger.make_votes_table(db.study, records)
     standings = filter_people(table, to_build_options(db.study), get_verdicts(db))

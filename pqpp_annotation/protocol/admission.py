@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas
 
 from pqpp_annotation.kinds import TaskKind
 from pqpp_annotation.study.prompts import REFERENCE
@@ -24,9 +25,6 @@ from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, mirror_choi
 from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
 from pqpp_datasets.own_benchmark.votes.votes import Votes, index_rows
 from pqpp_metrics.functional._votes import get_ac1
-
-if TYPE_CHECKING:
-    import pandas
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas
 from sqlalchemy import Select, Text, bindparam, case, cast, func, insert, select, update
 
 from pqpp_annotation.errors import AnnotationError
@@ -18,9 +19,6 @@ from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.prompts import REFERENCE
-
-if TYPE_CHECKING:
-    import pandas
 
 _NO_IMAGE = -1  # the image of an answer about its item
 _VOTE_FIELDS = ["id", "purpose", "value", "seconds", "created"]
@@ -145,8 +143,6 @@ class Records:
 @reads
 def read_records(db: Transaction) -> Records:
     """Read all records of a study."""
-    import pandas
-
     image = func.coalesce(Answer.item_image_id, _NO_IMAGE).label("item_image_id")
     query: Any = select(Answer.id, Answer.assignment_id, image, Answer.created, Answer.seconds)
     query = query.add_columns(Answer.current, cast(Answer.value, Text).label("value"))
@@ -178,8 +174,6 @@ def read_records(db: Transaction) -> Records:
 
 def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
     """Return the rows of a query, indexed by id, with columns converted to `types`."""
-    import pandas
-
     rows = db.execute(query)  # pandas.read_sql_query would hide the type of errors
     frame = pandas.DataFrame.from_records([*rows], columns=[*rows.keys()], coerce_float=True)
     return frame.astype(types | {"id": int}).set_index("id")

@@ -36,6 +36,7 @@ from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agr
 from pqpp_datasets.own_benchmark.trust.reliability import VoteReliability, measure_reliability
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, report_repeats
+from pqpp_metrics.functional import image_relevance, precision_at_k, reciprocal_rank
 
 _DECIMALS = 12  # rounding makes scores independent of the order of summation
 RELEVANCE: dict[str, int] = WORDS["relevance"]
@@ -178,8 +179,6 @@ def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     Returns:
         Score of each image, float64; NaN for an image without votes.
     """
-    from pqpp_metrics.functional import image_relevance
-
     if rule == "majority":
         return image_relevance(matrix)
     if rule == "positive":
@@ -222,8 +221,6 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     Raises:
         BenchmarkError: A result or vote is duplicated, or a vote is invalid.
     """
-    from pqpp_metrics.functional import precision_at_k, reciprocal_rank
-
     report_repeats(run, run.rows[[PROMPT, "model", "image"]], "this result")
     annotators = ["annotator"] if "annotator" in vote.rows else []
     report_repeats(vote, vote.rows[[PROMPT, "image", *annotators]], "this vote")

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import split_into_words
 from pqpp_files.foreign.images import open_image
-from pqpp_files.hashes import hash_parts
+from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
 
 _MAPS = tuple(f"{name}_map" for name in HEATMAPS)
@@ -44,7 +45,6 @@ def load_split(
     import datasets
 
     from pqpp_backbones.training.reading import explain_load_errors
-    from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.own_benchmark.images import refuse_outside_images
 
@@ -84,10 +84,8 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
         >>> is_published("test", tempfile.mkdtemp())
         False
     """
-    from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.location import find_local_folder
     from pqpp_datasets.sources import get_release
-    from pqpp_files.hashes import hash_file
 
     benchmark = BENCHMARKS["richhf"]
     folder = find_local_folder(benchmark, None if data_dir is None else str(data_dir))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import BatchFeature, ProcessorMixin
+from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin
 
 from pqpp_feedback.errors import FeedbackError, check_prompt_count
 from pqpp_feedback.rahf.outputs import TASK_STRINGS
@@ -181,7 +181,6 @@ def train_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
         A fast tokenizer with `<pad>` (0), `</s>` (1) and `<unk>` (2), as in T5.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

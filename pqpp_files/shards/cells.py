@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from pqpp_files.errors import FileError
 from pqpp_files.names import is_folder_name
 from pqpp_files.table_formats import find_column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def get_texts(
@@ -70,8 +69,6 @@ def get_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
         >>> get_ids(pa.table({"id": ["a/b"]}), "id")[1]
         ["the id 'a/b' cannot be a folder name"]
     """
-    import pyarrow as pa
-
     if column in table.column_names and pa.types.is_integer(table[column].type):
         table = table.drop([column]).append_column(column, table[column].cast(pa.string()))
     ids, errors = get_texts(table, column)
@@ -96,8 +93,6 @@ def replace_invalid_utf8(table: pa.Table) -> pa.Table:
         >>> replace_invalid_utf8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
         ['a cat']
     """
-    import pyarrow as pa
-
     for index, name in enumerate(table.column_names):
         column = table[name]
         try:
@@ -113,8 +108,6 @@ def replace_invalid_utf8(table: pa.Table) -> pa.Table:
 
 def _to_list(column: pa.ChunkedArray) -> list[Any]:
     """Return cells as Python values, with text that is not UTF-8 as bytes."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain, islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet
 
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.packed import check_parquet
@@ -18,9 +22,6 @@ from pqpp_files.hashes import hash_parts
 from pqpp_files.open_input import Input, get_max_bytes
 from pqpp_files.paths import join_inside
 from pqpp_files.table_formats import SeparatedValues
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KINDS = ("parquet", "csv", "tsv", "csv.gz", "tsv.gz")
 """The endings of input files."""
@@ -58,8 +59,6 @@ class Shard:
         Raises:
             FileError: The file is damaged, or has another number of rows than before.
         """
-        import pyarrow as pa
-
         if self.table is not None:
             return self.table
         with reraise(f"{self.path} cannot be read", "copy it again"):
@@ -178,8 +177,6 @@ def get_process_share(environment: Mapping[str, str]) -> str | None:
 def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
     """Return the common schema of files, whose columns must have the same names."""
     # A column of nulls takes its type from the other files.
-    import pyarrow as pa
-
     first, common = next(iter(schemas)), None
     for path, schema in schemas.items():
         if schema.names != schemas[first].names:
@@ -197,8 +194,6 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
 
 def _list_files(source: str) -> list[str]:
     """Return the URLs of the files that a file, pattern or folder names, in alphabetical order."""
-    import fsspec
-
     with reraise(f"{source} cannot be found", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
         is_folder = not any(mark in path for mark in "*?[") and file_system.isdir(path)
@@ -219,10 +214,6 @@ def _list_files(source: str) -> list[str]:
 
 def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
     """Return a file's schema, hash and number of rows; refuse duplicate columns."""
-    import fsspec
-    import pyarrow as pa
-    import pyarrow.parquet
-
     with reraise(f"{path} cannot be read", "give a Parquet or CSV file"):
         if is_separated := _is_csv(path):
             header, records = _open_csv(path, sys.maxsize)
@@ -242,10 +233,6 @@ def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
 
 def _read_rows(path: str, start: int, rows: int) -> pa.Table:
     """Return a range of rows; in Parquet, only their row groups are read."""
-    import fsspec
-    import pyarrow as pa
-    import pyarrow.parquet
-
     if _is_csv(path):
         header, records = _open_csv(path, start)
         columns = zip(*islice(records, start, start + rows), strict=True)
@@ -269,8 +256,6 @@ class _FsspecInput(Input):
 
     def open(self) -> Any:
         """Return the unpacked bytes as a file object."""
-        import fsspec
-
         return fsspec.open(self.name, "rb", compression="infer").open()
 
 
@@ -280,8 +265,6 @@ def _is_csv(path: str) -> bool:
 
 def _open_csv(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
     """Return a CSV file's column names and rows; only rows after `skipped` count as memory."""
-    import fsspec
-
     source = SeparatedValues(_FsspecInput(path), None, None)
     files, inner_path = fsspec.core.url_to_fs(path)
     source.max_bytes = get_max_bytes(files.size(inner_path) or 0)

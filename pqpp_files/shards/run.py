@@ -19,6 +19,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet
+
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.shards.cells import replace_invalid_utf8
@@ -26,8 +29,6 @@ from pqpp_files.shards.cut import Shard, select_share
 from pqpp_files.shards.store import ShardStore
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from pqpp_files.shards.ray_engine import RayOptions
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -155,8 +156,6 @@ class ShardJob:
 
         The result is None if the output exists already.
         """
-        import pyarrow.parquet
-
         with contextlib.suppress(OSError):  # a node may have no such folder, and need none
             os.chdir(self.folder or os.curdir)
         if self.store.exists(shard.name):
@@ -195,8 +194,6 @@ class ShardJob:
 
     def count_errors(self, shard: Shard) -> int:
         """Return the number of rows with an error in an existing output."""
-        import pyarrow.parquet
-
         what = f"{self.store}/{shard.name} is damaged"
         with reraise(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.

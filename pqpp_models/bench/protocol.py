@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from pqpp_datasets.target_columns import TargetMeasure, get_measure, is_mean, sort_targets
 from pqpp_files.foreign.json_values import read_json
@@ -178,8 +179,6 @@ def predict_all(
     Raises:
         PredictorError: A predictor has none of the targets.
     """
-    from tqdm.auto import tqdm
-
     all_predictions: list[Predictions] = []
     is_missing = np.zeros(len(rows), dtype=bool)
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
@@ -359,8 +358,6 @@ def compare_with_baseline(
     Raises:
         PredictorError: The baseline is not in the table, or was fitted to the rows.
     """
-    from tqdm.auto import tqdm
-
     by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(

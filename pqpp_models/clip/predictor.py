@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.images.pairs import IMAGE_COLUMNS, read_mappings
+from pqpp_models.images.pairs import IMAGE_COLUMNS, read_mappings, read_pairs, score_rows
 from pqpp_models.torch_predictor import TorchPredictor
 
 
@@ -35,7 +35,6 @@ class ClipPredictor(TorchPredictor):
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.clip.modeling_clip_predictor import score_pairs
-        from pqpp_models.images.pairs import read_pairs, score_rows
 
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)

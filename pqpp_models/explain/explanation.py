@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markupsafe import Markup
+
 from pqpp_files.escape import escape_controls
 from pqpp_models.targets import find_range
 
 if TYPE_CHECKING:
     import pandas as pd
-    from markupsafe import Markup
 
 NOTE = "the prediction minus that of the prompt without the phrase"
 """The note next to changes."""
@@ -94,8 +95,6 @@ class Explanation:
         >>> str(Explanation("a <b>", "alignment", 0.7).as_html())
         '<div class="words" dir="auto">a &lt;b&gt;</div>'
         """
-        from markupsafe import Markup
-
         mark = Markup('<mark style="background:{};color:#111">{} <small>{:+z.2f}</small></mark>')
         parts = []
         for text, change in self.iterate_pieces():

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.training.reading import explain_load_errors
+from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
@@ -53,7 +54,6 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         PqppError: The dataset cannot be loaded, or has no usable rows.
         BenchmarkError: The benchmark's files are missing or damaged.
     """
-    from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.own_benchmark.images import add_saved_images
 
@@ -99,8 +99,6 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     Raises:
         PqppError: The dataset needs `image_dir`.
     """
-    from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
-
     if recipe.image_dir:
         return {"image_dir": recipe.image_dir}
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None

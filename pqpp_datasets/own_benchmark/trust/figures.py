@@ -26,9 +26,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import chdtri, fdtri
 
 from pqpp_datasets.own_benchmark.votes.votes import index_rows
 from pqpp_files.figures import ResultTable
+from pqpp_metrics.functional._studentised import get_margin
+from pqpp_metrics.functional._votes import compute_disagreement, get_ac1, get_agreement_interval
 
 EFFECTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
 TARGET = 0.8
@@ -105,8 +108,6 @@ class Agreement:
         Returns:
             The table and its legend.
         """
-        from scipy.special import fdtri
-
         rows, freedom = list[dict[str, Any]](), _PROMPTS - 1.0
         grid = itertools.product(_IMAGES if self.variances[0, 1] else (1,), _ANNOTATORS)
         sizes: set[Any] = {(images, n, n * images) for images, n in grid}
@@ -136,10 +137,6 @@ class Agreement:
             size: Number of annotators, images and votes per prompt.
             strictness: Whether to include annotators' strictness if all of them rated all prompts.
         """
-        from scipy.special import chdtri
-
-        from pqpp_metrics.functional._studentised import get_margin
-
         weights = 1 / np.array([math.inf, size[1], size[0], size[0], size[2]])
         weights[_STRICTNESS] *= strictness or not self.is_panel
         variances = self.variances if strictness else np.maximum(self.variances, 0.0)
@@ -199,8 +196,6 @@ def measure_agreement(
         >>> {name: round(x[0], 1) for name, x in figures.items()}
         {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """
-    from pqpp_metrics.functional._votes import compute_disagreement, get_ac1
-
     prompt, unit, item = index_rows(prompt), index_rows(prompt, model), index_rows(item)
     rows, base = np.arange(len(value)), index_rows(model)
     rater, cell = index_rows(base, annotator), index_rows(unit, annotator)
@@ -255,8 +250,6 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
         >>> round(compute_alpha(item, item, value, "nominal")[0], 4)
         0.0
     """
-    from pqpp_metrics.functional._votes import compute_disagreement
-
     is_shared = np.bincount(item)[item] > 1
     if not is_shared.any():
         return math.nan, math.nan, math.nan
@@ -282,8 +275,6 @@ def mirror_choices(item: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.
 
 def _add_interval(value: float, influences: Any, prompt: np.ndarray) -> Estimate:
     """Return a value and its 95% interval, given the influences of votes or images on it."""
-    from pqpp_metrics.functional._votes import get_agreement_interval
-
     return value, *get_agreement_interval(value, influences, index_rows(prompt), CONFIDENCE)
 
 

@@ -10,9 +10,10 @@ import logging
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
@@ -34,9 +35,6 @@ from pqpp_models.text.ridge.blocks import Features, compute_prompt_features
 from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, FormFit, Kernels, choose_form
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ANY_LANGUAGE_SHARE = 0.2
 """The share of training prompts that are not plain English from which any language is read."""
@@ -350,10 +348,8 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
 
 def _make_score_table(
     prompts: list[str], scores: ArrayLike, targets: Sequence[str]
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return the scores, one column per target, by normalised prompt."""
-    import pandas as pd
-
     values = np.array(scores, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     shape = (len(prompts), len(targets))
@@ -372,7 +368,7 @@ def _hash_scores(texts: list[str], values: Floats) -> str:
 
 
 def _choose_limits(
-    means: "pd.DataFrame", limits: Mapping[str, tuple[float, float]]
+    means: pd.DataFrame, limits: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Return the limits of the targets that can be fitted, and warn about the others."""
     ranges = {}
