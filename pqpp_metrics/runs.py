@@ -352,10 +352,7 @@ def join_rankings(
         >>> result.scores.tolist(), result.relevance.tolist(), result.unretrieved.tolist()
         ([[0.9, 0.8]], [[0, 1]], [[2]])
     """
-    return _to_arrays(_as_columns("run", run), _as_columns("qrels", qrels), missing, keep_unjudged)
-
-
-def _to_arrays(run: RunTable, qrels: RunTable, missing: str, keep_unjudged: bool) -> Rankings:
+    run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     queries = _select_queries(run.queries, qrels.queries, missing)
     run_rows, rows, grades, other_rows, other_grades = join_grades(run, qrels, queries)
     scores, sizes = run.values[run_rows], np.bincount(rows, minlength=len(queries))
@@ -528,7 +525,7 @@ def _score_run(
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     own = [measure for measure in measures.values() if measure is not None]
     judged_only = rules.judged_only or any(m.options.get("judged_only") for m in own)
-    arrays = _to_arrays(run, qrels, missing, keep_unjudged=judged_only)
+    arrays = join_rankings(run, qrels, missing, keep_unjudged=judged_only)
     rules = replace(rules, unretrieved=arrays.unretrieved, document_ids=arrays.document_numbers)
     values = _measures.compute_measures(own, arrays.scores, arrays.relevance, rules)
     if external := [name for name, measure in measures.items() if measure is None]:
