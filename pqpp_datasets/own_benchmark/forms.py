@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_la
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.names import did_you_mean, find_close_names, pluralize
-from pqpp_files.open_input import Input, is_input
+from pqpp_files.open_input import Input, find_suffix, is_input, is_sharded
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, locate_row, open_format
 
@@ -229,7 +229,7 @@ def parse_number(text: str) -> float | None:
 def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read a file of judgments in the layout that its suffix and the options define."""
     # TREC runs and qrels can have any name.
-    is_table = str(file) == "-" or str(file).lower().removesuffix(".gz").endswith(_SUFFIXES)
+    is_table = str(file) == "-" or find_suffix(str(file)) in _SUFFIXES
     prompt_role = "prompt_id" if options.prompts else "prompt"
     required = [prompt_role, *FILE_KINDS[kind].needed[1:]]
     model = options.model if kind in ("judgments", "rankings") else model
@@ -298,7 +298,7 @@ def _read_table(
 ) -> LongTable:
     """Read a table as text, with one row per judgment; lists in the role `nested` are unpacked."""
     foreign, path = (file, file.path) if isinstance(file, FlatRows) else (None, file)
-    if not foreign and not is_input(str(path)):
+    if not foreign and not is_input(str(path)) and not is_sharded(path):
         folder = path if path.is_dir() else path.parent
         names = sorted(file.name for file in folder.glob("*.*"))
         hint = f"{folder} contains {', '.join(names[:5]) or 'no files'}"

@@ -16,9 +16,9 @@ from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_feedback.assess.pictures import list_images
 from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.arrays import load_array
-from pqpp_files.foreign.json_values import read_json
+from pqpp_files.open_input import list_shards
 from pqpp_files.paths import expand, join_inside
-from pqpp_files.shards import ERROR, MANIFEST, find_shards, get_texts
+from pqpp_files.shards import ERROR, find_shards, get_texts
 
 
 @dataclass
@@ -98,19 +98,14 @@ def read_embedding_shards(
         EngineError: The folder is from another job, shards are missing, or no row has an embedding.
         FileError: A file is damaged.
     """
-    path = expand(folder)
+    settings, paths = list_shards(expand(folder))
     try:
-        manifest = read_json(join_inside(path, MANIFEST))
-        settings, names = manifest["settings"], [shard["name"] for shard in manifest["shards"]]
-        existing = [name for name in names if join_inside(path, name).is_file()]
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
-    except (ValueError, KeyError, TypeError):
+    except KeyError:
         raise EngineError(f"{folder}: not written by pqpp search embed; choose another") from None
-    if len(existing) < len(names):
-        raise EngineError(f"{folder} has only {len(existing)} shards; finish the embedding first")
-    shards = [shard for name in names for shard in find_shards(str(path / name))]
+    shards = [shard for path in paths for shard in find_shards(str(path))]
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
     for shard in shards:
