@@ -1,6 +1,8 @@
 """Embed a folder of images, or shards of texts or images; load embeddings from a file."""
 
+import logging
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +18,8 @@ from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_feedback.assess.pictures import list_images
 from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.arrays import load_array
+from pqpp_files.foreign.images import open_image
+from pqpp_files.names import pluralize
 from pqpp_files.open_input import list_shards
 from pqpp_files.paths import expand, join_inside
 from pqpp_files.shards import ERROR, find_shards, get_texts
@@ -124,16 +128,34 @@ def embed_folder(
 ) -> tuple[Any, list[str]]:
     """Return the embeddings of a folder's images, and the images' relative paths as ids.
 
+    Images that cannot be read are left out, with a warning.
+
     Raises:
         FeedbackError: The folder has no images.
+        FileError: No image can be read.
     """
     from tqdm import tqdm
 
-    root = Path(folder)
-    paths = list_images(root)
-    bar = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
-    ids = [path.relative_to(root).as_posix() for path in paths]
-    return encoder.embed_images(bar, batch_size), ids
+    root, ids, faults = Path(folder), list[str](), dict[str, FileError]()
+
+    def open_images() -> Iterator[Any]:
+        for path in tqdm(list_images(root), unit="image", disable=not sys.stderr.isatty()):
+            name = path.relative_to(root).as_posix()
+            try:
+                image = open_image(path)
+            except FileError as error:
+                faults[name] = error
+                continue
+            ids.append(name)
+            yield image
+        if not ids:
+            raise next(iter(faults.values()))
+
+    vectors = encoder.embed_images(open_images(), batch_size)
+    if faults:
+        what = f"left out {pluralize(len(faults), 'image')} that cannot be read"
+        logging.getLogger(__name__).warning("%s: %s", what, ", ".join([*faults][:3]))
+    return vectors, ids
 
 
 def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
