@@ -34,6 +34,8 @@ from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, locate_row, o
 _NUMERIC_ROLES = ("seconds", "score")
 _RANK_NAMES = ("rank", "ranks", "ranking", "place", "position", "order")
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
+QID = "qid"
+"""TREC's name of the id of a prompt."""
 _SIDE_SUFFIXES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
 """Suffixes of the roles `model` and `image`, by kind of file."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
@@ -226,10 +228,21 @@ def parse_number(text: str) -> float | None:
     return number if math.isfinite(number) or not text.strip() else None
 
 
+def is_trec(file: File) -> bool:
+    """Return whether a file is a TREC run or qrels, which can have any name, not a table."""
+    return str(file) != "-" and find_suffix(str(file)) not in _SUFFIXES
+
+
+def find_run_with_texts(runs: Sequence[NamedFile], relevance: Sequence[NamedFile]) -> str | None:
+    """Return the first run if it has the texts of the prompts, and the judgments are TREC qrels."""
+    path = str(runs[0][1])
+    if is_trec(Path(path)) or not any(is_trec(file) for _, file in relevance):
+        return None
+    return path if "prompt" in read_columns(path, ["prompt"], _SUFFIXES)[0] else None
+
+
 def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read a file of judgments in the layout that its suffix and the options define."""
-    # TREC runs and qrels can have any name.
-    is_table = str(file) == "-" or find_suffix(str(file)) in _SUFFIXES
     prompt_role = "prompt_id" if options.prompts else "prompt"
     required = [prompt_role, *FILE_KINDS[kind].needed[1:]]
     model = options.model if kind in ("judgments", "rankings") else model
@@ -249,7 +262,7 @@ def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) 
                 _convert_list_keys(table, options)
     elif kind == "rankings" and options.models:
         table = _read_wide_table(kind, file, prompt_role, options)
-    elif kind in ("runs", "relevance") and isinstance(file, Path) and not is_table:
+    elif kind in ("runs", "relevance") and isinstance(file, Path) and is_trec(file):
         table = _read_trec(file, kind == "runs", options)
         model = model or file.name.removesuffix(".gz").rsplit(".", 1)[0]
     else:
@@ -317,10 +330,16 @@ def _read_table(
         cells = {name: [row.get(name) for row in foreign.rows] for name in existing}
     else:
         requested, inner = tuple(columns.values()), columns.get(nested or "")
+        is_named = kind in ("prompts", "runs", "relevance") and columns["prompt_id"] == "prompt_id"
+        requested += (QID,) if is_named else ()
+        headerless = file_kind.needed if kind == "prompts" and not user_columns else ()
+        arguments = (requested, _SUFFIXES, inner, options.encoding, headerless)
         try:
-            cells, names = read_columns(str(path), requested, _SUFFIXES, inner, options.encoding)
+            cells, names = read_columns(str(path), *arguments)
         except FileError as error:
             raise BenchmarkError(str(error)) from None
+        if QID in cells and "prompt_id" not in cells:
+            columns["prompt_id"] = QID
     strict = () if foreign or options.prompts or options.images else user_columns
     missing = [n for r, n in columns.items() if r in {*required, *strict} and n not in cells]
     has_models = options.images or options.model or options.model_pattern or options.models
