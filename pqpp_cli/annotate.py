@@ -198,10 +198,11 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         if self.add:
             ignored = ["kind", "title", "people_per_item", "seed", "set", "address"]
             study = read_study(self.study)
-            folder = study.root / expand(study.image_dir or "")
-            is_other = resolve(self.image_dir or folder) != resolve(folder)
-            self.refuse("`add`", *ignored, *["image_dir"] * is_other)
-            file, _ = self._prepare_prompts(folder)
+            own_folder = study.root / expand(study.image_dir or "")
+            if resolve(self.image_dir or own_folder) != resolve(own_folder):
+                ignored.append("image_dir")
+            self.refuse("`add`", *ignored)
+            file, _ = self._prepare_prompts(own_folder)
             print(f"added {add_prompts(study, file)} items to {self.study}")
             return
         path = Path(self.study)

@@ -10,12 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.forms import (
-    NamedFile,
-    find_run_with_texts,
-    read_foreign_file,
-    read_long_table,
-)
+from pqpp_datasets.own_benchmark.forms import NamedFile, read_foreign_file, read_long_table
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import (
@@ -107,8 +102,7 @@ def build_benchmark(
             preferences between all pairs of models.
         runs: Results of retrievers, with higher scores for better results: files, or a mapping of
             models to files. TREC runs need the prompts' texts in `options.prompts`; the default
-            model is the name of the file. Requires `relevance`. TREC qrels take the texts from the
-            first run if it is a table that has them.
+            model is the name of the file. Requires `relevance`.
         relevance: Votes on the results: tables, or TREC qrels with grades above 0 for relevant
             images. An image without a vote is irrelevant.
         options: Options of the build; default: `BuildOptions()`.
@@ -233,9 +227,6 @@ def _score_prompts(
             options = replace(options, scale=foreign[0].scale)
     elif has_votes and "rank" in options.get_columns("judgments"):
         inputs["rankings"] = inputs.pop("judgments")
-    if "runs" in inputs and not options.prompts:
-        run = find_run_with_texts(inputs["runs"], inputs["relevance"])
-        options = replace(options, prompts=run)
     tables = {kind: read_long_table(kind, paths, options) for kind, paths in inputs.items()}
     if "rankings" in tables:
         tables["preferences"] = to_preferences(tables.pop("rankings"), options)

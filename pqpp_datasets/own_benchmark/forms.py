@@ -228,21 +228,10 @@ def parse_number(text: str) -> float | None:
     return number if math.isfinite(number) or not text.strip() else None
 
 
-def is_trec(file: File) -> bool:
-    """Return whether a file is a TREC run or qrels, which can have any name, not a table."""
-    return str(file) != "-" and find_suffix(str(file)) not in _SUFFIXES
-
-
-def find_run_with_texts(runs: Sequence[NamedFile], relevance: Sequence[NamedFile]) -> str | None:
-    """Return the first run if it has the texts of the prompts, and the judgments are TREC qrels."""
-    path = str(runs[0][1])
-    if is_trec(Path(path)) or not any(is_trec(file) for _, file in relevance):
-        return None
-    return path if "prompt" in read_columns(path, ["prompt"], _SUFFIXES)[0] else None
-
-
 def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read a file of judgments in the layout that its suffix and the options define."""
+    # TREC runs and qrels can have any name.
+    is_table = str(file) == "-" or find_suffix(str(file)) in _SUFFIXES
     prompt_role = "prompt_id" if options.prompts else "prompt"
     required = [prompt_role, *FILE_KINDS[kind].needed[1:]]
     model = options.model if kind in ("judgments", "rankings") else model
@@ -262,7 +251,7 @@ def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) 
                 _convert_list_keys(table, options)
     elif kind == "rankings" and options.models:
         table = _read_wide_table(kind, file, prompt_role, options)
-    elif kind in ("runs", "relevance") and isinstance(file, Path) and is_trec(file):
+    elif kind in ("runs", "relevance") and isinstance(file, Path) and not is_table:
         table = _read_trec(file, kind == "runs", options)
         model = model or file.name.removesuffix(".gz").rsplit(".", 1)[0]
     else:
@@ -477,7 +466,7 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        remedy = "set `prompts` to a table with the columns prompt_id and prompt"
+        remedy = "set `prompts` to a table of prompt_id and prompt, such as a run with the texts"
         raise BenchmarkError(f"{path}: a TREC file contains no prompts; {remedy}")
     try:
         entries, lines, _ = read_trec(path, "run" if is_run else "qrels")

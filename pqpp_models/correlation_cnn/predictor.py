@@ -37,19 +37,19 @@ class CorrelationCnnPredictor(TorchPredictor):
 
     name = "correlation_cnn"
     model_type = "correlation_cnn"
-    inputs = "text+scores"
-    required_columns = (("similarities", "embeddings", "clip_embeddings", "blip2_embeddings"),)
     made_by = "pqpp train correlation_cnn"
     chunk_size = 1024
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.encoder_id: ModelId | None = None
-        if ENCODER in self.details:
-            known = self.details[ENCODER]
+        columns = ["similarities", "embeddings", *(f"{model}_embeddings" for model in CHANNELS)]
+        self.inputs = "text+scores"
+        if known := self.details.get(ENCODER):
             self.encoder_id = ModelId(str(known["name"]), str(known["revision"]))
             self.inputs = "text+images"
-            self.required_columns = ((*self.required_columns[0], *IMAGE_COLUMNS[1]),)
+            columns += IMAGE_COLUMNS[1]
+        self.required_columns = (tuple(columns),)
 
     @cached_property
     def encoder(self) -> LoadedModel:
