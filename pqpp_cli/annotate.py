@@ -196,12 +196,11 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
-            ignored = ["kind", "title", "people_per_item", "seed", "set", "address"]
+            self.refuse("`add`", "kind", "title", "people_per_item", "seed", "set", "address")
             study = read_study(self.study)
             own_folder = study.root / expand(study.image_dir or "")
             if resolve(self.image_dir or own_folder) != resolve(own_folder):
-                ignored.append("image_dir")
-            self.refuse("`add`", *ignored)
+                self.refuse("`add`", "image_dir")
             file, _ = self._prepare_prompts(own_folder)
             print(f"added {add_prompts(study, file)} items to {self.study}")
             return

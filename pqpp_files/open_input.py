@@ -75,14 +75,12 @@ def _join_shards(folder: Path) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet
 
-    tables = []
-    for path in list_shards(folder)[1]:
-        with reraise(f"{path} is damaged", "delete this file and rerun"):
+    buffer, tables = io.BytesIO(), []
+    with reraise(f"{folder} is damaged", "write the folder again"):
+        for path in list_shards(folder)[1]:
             names = pa.parquet.read_schema(path).names
             check_parquet(path, names, str(path), get_max_bytes(path.stat().st_size))
             tables.append(pa.parquet.read_table(path, partitioning=None))
-    buffer = io.BytesIO()
-    with reraise(f"{folder} has shards with other columns", "write the folder again"):
         pa.parquet.write_table(pa.concat_tables(tables, promote_options="permissive"), buffer)
     return buffer.getvalue()
 

@@ -8,7 +8,6 @@ Examples::
       --config correlation_cnn_retrieval
 """
 
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -81,7 +80,7 @@ def train(recipe: CnnRecipe) -> Outcome:
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
-        details = {ENCODER: asdict(encoder.identity)} if encoder else None
+        details = {ENCODER: encoder.identity.revision} if encoder else None
         predictor = CorrelationCnnPredictor(trainer.model, details=details)
         save_predictor(predictor, recipe, training, validation, outcome)
     return outcome

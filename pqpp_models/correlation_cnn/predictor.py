@@ -1,7 +1,6 @@
 """A predictor with the correlation-based CNN of the PQPP paper."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.pretrained import LoadedModel, ModelId, load_model
-from pqpp_files.names import is_repository_id
-from pqpp_files.paths import expand
+from pqpp_backbones.pretrained import LoadedModel, load_model
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import IMAGE_COLUMNS, get_task, read_mappings, read_pairs
 from pqpp_models.targets import get_limits, unscale_targets
@@ -20,8 +17,8 @@ from pqpp_models.torch_predictor import TorchPredictor
 
 # The retrieval models of the columns `<model>_embeddings`, in channel order.
 CHANNELS = ("clip", "blip2")
-ENCODER = "encoder"
-"""The key of the name and revision of the model of images in a predictor's `details`."""
+ENCODER = "encoder_revision"
+"""The key in a predictor's `details` of the revision of the recipe's model, if it embeds images."""
 _COLUMNS = (
     "'similarities' (n x n, or one n x n matrix per channel), 'embeddings' (n x size), or "
     "'clip_embeddings' and 'blip2_embeddings'"
@@ -42,11 +39,9 @@ class CorrelationCnnPredictor(TorchPredictor):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.encoder_id: ModelId | None = None
         columns = ["similarities", "embeddings", *(f"{model}_embeddings" for model in CHANNELS)]
         self.inputs = "text+scores"
-        if known := self.details.get(ENCODER):
-            self.encoder_id = ModelId(str(known["name"]), str(known["revision"]))
+        if ENCODER in self.details:
             self.inputs = "text+images"
             columns += IMAGE_COLUMNS[1]
         self.required_columns = (tuple(columns),)
@@ -58,12 +53,9 @@ class CorrelationCnnPredictor(TorchPredictor):
         Raises:
             ModelError: The model is not available, or has changed.
         """
-        assert self.encoder_id is not None
-        name, revision = self.encoder_id.name, self.encoder_id.revision
+        name, revision = str(self.details["recipe"]["model"]), str(self.details[ENCODER])
         is_folder = revision.startswith("sha256:")
-        # A checkpoint of someone else must not choose a folder elsewhere.
-        is_here = is_folder and Path(name).name == name and Path(name).is_dir()
-        if not (is_here or is_repository_id(name)):
+        if is_folder and not Path(name).is_dir():
             problem = f"{self.title} embeds images with a model in a folder {name!r:.80}"
             raise ModelError(f"{problem}; copy that folder to the current one, or link it there")
         encoder = load_encoder(name, None if is_folder else revision, str(self.model.device))
@@ -77,12 +69,14 @@ class CorrelationCnnPredictor(TorchPredictor):
         config = self.model.config
         matrix = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
         score_matrices(self.model, matrix, 1)
+        if ENCODER in self.details:
+            _ = self.details["recipe"]["model"]
 
     read_rows = staticmethod(read_mappings)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         config = self.model.config
-        if self.encoder_id and any(map(has_images, rows)):
+        if ENCODER in self.details and any(map(has_images, rows)):
             rows = compute_image_similarities(rows, self.encoder, config)
         matrices = stack_matrices(rows, config.channels, config.matrix_size)
         scores = score_matrices(self.model, matrices, self.batch_size)
@@ -92,7 +86,7 @@ class CorrelationCnnPredictor(TorchPredictor):
 
 
 def load_encoder(name: str, revision: str | None = None, device: str | None = None) -> LoadedModel:
-    """Load a model that embeds images; of a folder, its identity contains only the name.
+    """Load a model that embeds images.
 
     Raises:
         ModelError: The model is not available, or has no image features.
@@ -100,9 +94,7 @@ def load_encoder(name: str, revision: str | None = None, device: str | None = No
     encoder = load_model(name, "AutoModel", "encoder of images", device, revision=revision)
     if not hasattr(encoder.model, "get_image_features"):
         raise ModelError(f"{name} has no image features; use a model such as CLIP")
-    if not expand(name).is_dir():
-        return encoder
-    return replace(encoder, identity=replace(encoder.identity, name=expand(name).resolve().name))
+    return encoder
 
 
 def has_images(columns: Iterable[str]) -> bool:
