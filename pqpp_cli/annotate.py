@@ -23,7 +23,7 @@ from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.paths import check_output, expand
+from pqpp_files.paths import check_output, expand, resolve
 from pqpp_files.write_table import format_table
 
 if TYPE_CHECKING:
@@ -196,10 +196,12 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
-            ignored = ("kind", "title", "people_per_item", "seed", "set", "address", "image_dir")
-            self.refuse("`add`", *ignored)
+            self.refuse("`add`", "kind", "title", "people_per_item", "seed", "set", "address")
             study = read_study(self.study)
-            file, _ = self._prepare_prompts(study.root / expand(study.image_dir or ""))
+            own_folder = study.root / expand(study.image_dir or "")
+            if resolve(self.image_dir or own_folder) != resolve(own_folder):
+                self.refuse("`add`", "image_dir")
+            file, _ = self._prepare_prompts(own_folder)
             print(f"added {add_prompts(study, file)} items to {self.study}")
             return
         path = Path(self.study)

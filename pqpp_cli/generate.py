@@ -90,8 +90,9 @@ class Generate(
     model name and I, so it does not depend on other images. Existing images are kept: if a job is
     killed, run the command again. Without a column prompt_id, row numbers are the ids.
 
-    The endpoint's key is read from PQPP_IMAGES_KEY. If a prompt is refused, or its image has a
-    single colour (because of NaN), nothing is stored, and the next run tries again.
+    The endpoint's key is read from PQPP_IMAGES_KEY. If the command fails, a prompt is refused, or
+    its image has a single colour (because of NaN), nothing is stored, and the next run tries again.
+    If the first eight prompts all fail, the run ends.
 
     With shards, --file is Parquet or CSV of any size, and made/MODEL contains a table of images and
     errors. accelerate launch divides the shards among processes. After all runs with --shard, run

@@ -151,8 +151,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             plain = json.loads(text, parse_constant=lambda word: None)  # noqa: TID251 -- own text
             emit(json.dumps(plain, indent=1), self.output, self.style)
         elif self.style == "csv":
-            rows = _list_means(result) if self.runs else [_drop_lists(result)]
-            columns = {name: [row[name] for row in rows] for name in rows[0]}
+            rows = _list_means(result) if self.runs else _list_rows(result)
+            columns = {name: [row.get(name) for row in rows] for name in rows[-1] | rows[0]}
             emit_columns(columns, self.style, self.output)
         else:
             emit((_format_runs if self.runs else _format_table)(result), self.output)
@@ -182,12 +182,13 @@ def _list_values(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _drop_lists(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results that are not lists; a note names the others."""
+def _list_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the results that are not lists, then the groups; a note names the other lists."""
     values = _list_values(result)
+    groups = values.pop("groups", [])
     if lists := [name for name, cell in values.items() if isinstance(cell, list)]:
         print_notes(f"not in CSV: {', '.join(lists)}; --format json shows them")
-    return {name: cell for name, cell in values.items() if name not in lists}
+    return [{name: cell for name, cell in values.items() if name not in lists}, *groups]
 
 
 def _format_table(result: Mapping[str, Any]) -> str:

@@ -24,8 +24,8 @@ def silence_libraries() -> None:
 
     Libraries that are imported later read the environment; the others have functions for it.
     """
-    for name in ("pqpp_annotation.study", "pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_models"):
-        logger = logging.getLogger(name)
+    packages = ("annotation.study", "datasets", "engines", "files", "hub", "models")
+    for logger in (logging.getLogger(f"pqpp_{package}") for package in packages):
         if not any(isinstance(handler, _NoteHandler) for handler in logger.handlers):
             logger.addHandler(_NoteHandler(logging.WARNING))
     for name in ("psycopg", "sqlalchemy.pool"):

@@ -138,15 +138,16 @@ class Predict(
         """Return the prompts of the arguments, the file or the dataset."""
         from pqpp_models.prompt_rows import PromptSource, load_dataset_rows
 
-        if self.dataset:
-            source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
+        dataset = self.dataset or (self.file if predictor.inputs != "text" else None)
+        if dataset:
+            source = (dataset, self.subset, self.split, self.data_dir, self.image_dir)
             images = predictor.inputs == "text+images"
             rows, _ = load_dataset_rows(*source, self.column, keeps_images=images)
-            predictor.require_columns(rows.column_names, self.dataset)
+            predictor.require_columns(rows.column_names, dataset)
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
             what = f"{self.predictor} needs {predictor.inputs}, but the input has only text"
-            raise PqppError(f"{what}; give both in a `dataset`")
+            raise PqppError(f"{what}; give both in a `file` or `dataset`")
         if self.prompts:
             return PromptSource.from_strings(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):

@@ -11,6 +11,7 @@ from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
 from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
+from pqpp_files.open_input import is_sharded
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
 
@@ -114,7 +115,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         from pqpp_files.shards import MANIFEST
 
         check_no_result(Path(self.output), self)
-        if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
+        if is_sharded(expand(self.source)):  # from `search embed`
             self.refuse("output of `pqpp search embed`", "model", "revision", "ids")
             vectors, ids, model, revision, n_missing = embed.read_embedding_shards(self.source)
             if n_missing:
@@ -238,8 +239,8 @@ class SearchRetrieve(
     The model of the index embeds the queries, unless --queries contains their embeddings, one per
     row. Scores are cosine similarities; BLIP-2 reranks the first candidates by the log-odds that
     image and query match. Query ids are the column query_id or prompt_id, or row numbers. Files
-    named .trec are in TREC format; .csv, .jsonl and .parquet have the columns query_id, prompt,
-    image, rank, score and model, for `pqpp build --runs`.
+    named .trec are in TREC format; .csv, .jsonl, .parquet and folders of shards have the columns
+    query_id, prompt, image, rank, score and model, for `metrics compute` and `pqpp build --runs`.
 
     Attributes:
         output: File to write.

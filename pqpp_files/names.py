@@ -71,7 +71,8 @@ def find_close_names(name: str, known: Iterable[str]) -> list[str]:
 
     names = {other.lstrip("-"): other for other in known}  # all flags share their hyphens
     short = name[:80].lstrip("-")  # the search time grows with the square of the length
-    hits = difflib.get_close_matches(short, names) or [n for n in names if short in n and short[2:]]
+    hits = difflib.get_close_matches(short, names, cutoff=0.7)
+    hits = hits or [n for n in names if short in n and short[2:]]
     return [names[other] for other in hits[:3]]
 
 

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError, reraise
-from pqpp_files.foreign.packed import check_size, read_limited
-from pqpp_files.paths import refuse_pipe
+from pqpp_files.foreign.json_values import read_json
+from pqpp_files.foreign.packed import check_parquet, check_size, read_limited
+from pqpp_files.paths import join_inside, refuse_pipe
 
 _GZIP_MAGIC = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks of UTF-16."""
 _MAX_UNPACKED, _MIN_LIMIT, _RATIO = 1 << 30, 1 << 26, 100
 _BINARY = (".parquet", ".xlsx", ".dta")
+MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
+"""The file that a job in shards writes next to its outputs."""
 _STDIN = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
@@ -32,8 +35,58 @@ def is_input(path: str | Path) -> bool:
     return bool(_STDIN.fullmatch(str(path))) or (Path(path).exists() and not Path(path).is_dir())
 
 
+def is_sharded(path: str | Path) -> bool:
+    """Return whether a path is a folder that a job has written in shards."""
+    return (Path(path) / MANIFEST).is_file()
+
+
+def find_suffix(path: str | Path) -> str:
+    """Return the ending of a file's name that defines its format, in lower case, without `.gz`.
+
+    Example:
+        >>> find_suffix("Votes.CSV.gz"), find_suffix("votes")
+        ('.csv', '')
+    """
+    if is_sharded(path):
+        return ".parquet"
+    return Path(Path(path).name.lower().removesuffix(".gz")).suffix
+
+
+def list_shards(folder: str | Path) -> tuple[dict[str, Any], list[Path]]:
+    """Return the settings of a finished job, and the files of its shards in order.
+
+    Raises:
+        FileError: Shards are missing, or the manifest is damaged.
+    """
+    try:
+        manifest = read_json(join_inside(folder, MANIFEST))
+        settings, shards = dict(manifest["settings"]), manifest["shards"]
+        paths = [join_inside(folder, shard["name"]) for shard in shards]
+    except (ValueError, KeyError, TypeError):
+        raise FileError(f"{folder}/{MANIFEST} is damaged; write the folder again") from None
+    if missing := [path.name for path in paths if not path.is_file()]:
+        fault = f"{folder} has only {len(paths) - len(missing)} of {len(paths)} shards"
+        raise FileError(f"{fault}; run the command that writes it again")
+    return settings, paths
+
+
+def _join_shards(folder: Path) -> bytes:
+    """Return the rows of all shards as one Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    buffer, tables = io.BytesIO(), []
+    with reraise(f"{folder} is damaged", "write the folder again"):
+        for path in list_shards(folder)[1]:
+            names = pa.parquet.read_schema(path).names
+            check_parquet(path, names, str(path), get_max_bytes(path.stat().st_size))
+            tables.append(pa.parquet.read_table(path, partitioning=None))
+        pa.parquet.write_table(pa.concat_tables(tables, promote_options="permissive"), buffer)
+    return buffer.getvalue()
+
+
 class Input:
-    """A byte input that can be read repeatedly.
+    """A byte input that can be read repeatedly; a folder written in shards is one Parquet table.
 
     Pipes, standard input and gzip files are read into memory, up to `get_max_bytes`. UTF-16 with a
     byte order mark and text in `encoding` are converted to UTF-8.
@@ -65,8 +118,7 @@ class Input:
         self.is_standard = _STDIN.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
         # "-.csv" has the suffix of a CSV file.
-        file_name = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
-        self.suffix = Path(file_name.removesuffix(".gz")).suffix
+        self.suffix = find_suffix("x" + str(path)[1:] if self.is_standard else path)
         self._path, self._encoding = Path(path), encoding
         set_encoding = "set its encoding; for files from Excel, `encoding` cp1252"
         convert = "save it as UTF-8 (in Excel: CSV UTF-8), or run: iconv -f cp1252 -t utf-8 FILE"
@@ -78,7 +130,7 @@ class Input:
 
     def require_file(self) -> None:
         """Raise a `FileError` if the file does not exist, or is a folder or a named pipe."""
-        if not self.is_standard and self._path.is_dir():
+        if not self.is_standard and self._path.is_dir() and not is_sharded(self._path):
             raise FileError(f"{self.name} is a folder; use a file")
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
@@ -105,6 +157,8 @@ class Input:
             check_size(len(content), self.name, limit)
             return content
 
+        if self._path.is_dir():
+            return _join_shards(self._path)
         data = None
         if self.is_standard:
             data = read_bounded(self._standard, get_max_bytes(_MAX_UNPACKED))

@@ -48,7 +48,8 @@ class PromptPerformancePredictionPipeline(Pipeline):
                 f"download the predictor again, or pass `{part}`"
             )
         size = self._batch_size or 64
-        return predictor(self.model, processor, device=self.device, batch_size=size)
+        details = getattr(self.model.config, "training", None)
+        return predictor(self.model, processor, details, self.device, size)
 
     def __call__(
         self, inputs: Any, targets: Any = None, batch_size: int | None = None, **kwargs: Any

@@ -8,17 +8,13 @@ Examples::
       --config correlation_cnn_retrieval
 """
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
 from pqpp_training.options import CnnRecipe
 from transformers import EvalPrediction, set_seed
 
-from pqpp_backbones.images.embedding import embed_images, load_backbone
-from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
@@ -27,43 +23,17 @@ from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnForPerformancePrediction,
 )
 from pqpp_models.correlation_cnn.predictor import (
+    ENCODER,
     CorrelationCnnPredictor,
-    compute_cosine_similarities,
-    pad_or_crop,
+    compute_image_similarities,
+    has_images,
+    load_encoder,
     stack_matrices,
 )
-from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
+from pqpp_models.images.pairs import read_mappings
 from pqpp_models.targets import scale_targets
-from pqpp_models.training.data import Rows, correlate_scores, load_rows
+from pqpp_models.training.data import correlate_scores, load_rows
 from pqpp_models.training.save import save_predictor
-
-
-def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
-    """Return the similarity matrices of rows, computed from the images if rows contain them."""
-    mappings = read_mappings(rows.table)
-    if any(name.endswith("images") for name in rows.table.column_names):
-        mappings = compute_image_similarities(recipe, mappings)
-    return stack_matrices(mappings, recipe.channels, recipe.matrix_size)
-
-
-def compute_image_similarities(
-    recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
-) -> list[dict[str, np.ndarray]]:
-    """Return similarities of the rows' images, by retrieval model or for all generated images."""
-    is_retrieval = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
-    task = "retrieval" if is_retrieval else "generation"
-    pairs = read_pairs(mappings, task, recipe.matrix_size)
-    backbone, processor = load_backbone(recipe.model).eval(), load_processor(recipe.model)
-    embeddings = embed_images(backbone, processor, pairs.images, 256)
-    models = pairs.model if task == "retrieval" else np.zeros_like(pairs.row)
-    similarities = []
-    for index in range(len(mappings)):
-        in_row = pairs.row == index
-        groups = [in_row & (models == model) for model in np.unique(models[in_row])]
-        matrices = [compute_cosine_similarities(embeddings[group])[None] for group in groups]
-        resized = [pad_or_crop(matrix, recipe.matrix_size) for matrix in matrices]
-        similarities.append({"similarities": np.concatenate(resized)})
-    return similarities
 
 
 def train(recipe: CnnRecipe) -> Outcome:
@@ -73,9 +43,14 @@ def train(recipe: CnnRecipe) -> Outcome:
     training = load_rows(recipe, recipe.train_split, images=True)
     validation = load_rows(recipe, recipe.validation_split, images=True)
 
+    encoder = load_encoder(recipe.model) if has_images(training.table.column_names) else None
+
     def make_examples(rows):
         labels = scale_targets(rows.targets, recipe.targets, training.limits).astype(np.float32)
-        matrices = read_matrices(recipe, rows)
+        mappings = read_mappings(rows.table)
+        if encoder:
+            mappings = compute_image_similarities(mappings, encoder, recipe)
+        matrices = stack_matrices(mappings, recipe.channels, recipe.matrix_size)
         pairs = zip(matrices, labels, strict=True)
         return [{"similarities": matrix, "labels": row} for matrix, row in pairs]
 
@@ -105,7 +80,8 @@ def train(recipe: CnnRecipe) -> Outcome:
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
-        predictor = CorrelationCnnPredictor(trainer.model)
+        details = {ENCODER: encoder.identity.revision} if encoder else None
+        predictor = CorrelationCnnPredictor(trainer.model, details=details)
         save_predictor(predictor, recipe, training, validation, outcome)
     return outcome
 

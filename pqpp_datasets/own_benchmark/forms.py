@@ -27,13 +27,15 @@ from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_la
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.names import did_you_mean, find_close_names, pluralize
-from pqpp_files.open_input import Input, is_input
+from pqpp_files.open_input import Input, find_suffix, is_input, is_sharded
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, locate_row, open_format
 
 _NUMERIC_ROLES = ("seconds", "score")
 _RANK_NAMES = ("rank", "ranks", "ranking", "place", "position", "order")
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
+QID = "qid"
+"""TREC's name of the id of a prompt."""
 _SIDE_SUFFIXES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
 """Suffixes of the roles `model` and `image`, by kind of file."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
@@ -229,7 +231,7 @@ def parse_number(text: str) -> float | None:
 def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read a file of judgments in the layout that its suffix and the options define."""
     # TREC runs and qrels can have any name.
-    is_table = str(file) == "-" or str(file).lower().removesuffix(".gz").endswith(_SUFFIXES)
+    is_table = str(file) == "-" or find_suffix(str(file)) in _SUFFIXES
     prompt_role = "prompt_id" if options.prompts else "prompt"
     required = [prompt_role, *FILE_KINDS[kind].needed[1:]]
     model = options.model if kind in ("judgments", "rankings") else model
@@ -298,7 +300,7 @@ def _read_table(
 ) -> LongTable:
     """Read a table as text, with one row per judgment; lists in the role `nested` are unpacked."""
     foreign, path = (file, file.path) if isinstance(file, FlatRows) else (None, file)
-    if not foreign and not is_input(str(path)):
+    if not foreign and not is_input(str(path)) and not is_sharded(path):
         folder = path if path.is_dir() else path.parent
         names = sorted(file.name for file in folder.glob("*.*"))
         hint = f"{folder} contains {', '.join(names[:5]) or 'no files'}"
@@ -317,10 +319,16 @@ def _read_table(
         cells = {name: [row.get(name) for row in foreign.rows] for name in existing}
     else:
         requested, inner = tuple(columns.values()), columns.get(nested or "")
+        is_named = kind in ("prompts", "runs", "relevance") and columns["prompt_id"] == "prompt_id"
+        requested += (QID,) if is_named else ()
+        headerless = file_kind.needed if kind == "prompts" and not user_columns else ()
+        arguments = (requested, _SUFFIXES, inner, options.encoding, headerless)
         try:
-            cells, names = read_columns(str(path), requested, _SUFFIXES, inner, options.encoding)
+            cells, names = read_columns(str(path), *arguments)
         except FileError as error:
             raise BenchmarkError(str(error)) from None
+        if QID in cells and "prompt_id" not in cells:
+            columns["prompt_id"] = QID
     strict = () if foreign or options.prompts or options.images else user_columns
     missing = [n for r, n in columns.items() if r in {*required, *strict} and n not in cells]
     has_models = options.images or options.model or options.model_pattern or options.models
@@ -458,7 +466,7 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        remedy = "set `prompts` to a table with the columns prompt_id and prompt"
+        remedy = "set `prompts` to a table of prompt_id and prompt, such as a run with the texts"
         raise BenchmarkError(f"{path}: a TREC file contains no prompts; {remedy}")
     try:
         entries, lines, _ = read_trec(path, "run" if is_run else "qrels")

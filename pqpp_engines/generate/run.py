@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 IMAGES, METADATA = "images", "images/metadata.jsonl"
 _METADATA_KEYS = ("prompt_id", "prompt", "model", "seed", "sha256")
+_TRIED = 8  # a run ends if the first prompts all fail, as a shard does
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -84,8 +85,9 @@ def generate(
         progress: Whether to show a progress bar.
 
     Raises:
-        EngineError: An id or the model's name is not a valid file name, an id is duplicate, or the
-            folder contains images by this model with other settings.
+        EngineError: An id or the model's name is not a valid file name, an id is duplicate, the
+            folder contains images by this model with other settings, or the first eight prompts, or
+            all of several, are refused.
         ServiceError: The images would exceed the budget; nothing was requested.
     """
     from tqdm import tqdm
@@ -99,6 +101,7 @@ def generate(
             raise EngineError(f"duplicate prompt_id {prompt_id!r:.80}; use each id once")
     nonblank = [row for row in prompts if row["prompt"].strip()]
     summary = GenerationSummary(blank=len(prompts) - len(nonblank))
+    tried = min(len(nonblank), _TRIED)
     images = make_images(generator, nonblank, store, images_per_prompt, batch_size)
     total = len(nonblank) * images_per_prompt
     for image in tqdm(images, total=total, unit="image", disable=not progress):
@@ -110,6 +113,9 @@ def generate(
         else:
             summary.refused += 1
             summary.last_refusal = image.refusal
+            has_images = summary.made or summary.skipped
+            if not has_images and tried > 1 and summary.refused == tried * images_per_prompt:
+                raise EngineError(f"no image for {tried} prompts ({image.refusal})")
     write_metadata(store)
     return summary
 
@@ -137,14 +143,12 @@ def make_images(
     store: ShardStore,
     images_per_prompt: int,
     batch_size: int,
-    skip_refused: bool = False,
 ) -> Iterator[ImageResult]:
     """Generate the missing images of prompts; yield each result, existing images first.
 
     Args:
         prompts: Rows with a valid `prompt_id` and a `prompt` that is not blank.
         store: The output folder, which contains `images`.
-        skip_refused: Whether to continue after an `EngineError` that concerns one image only.
 
     Raises:
         EngineError: The model's name is invalid, an existing image was made with other settings,
@@ -168,7 +172,7 @@ def make_images(
         yield ImageResult(image, _reuse_image(store, generator, image), is_old=True)
     for start in range(0, len(missing), batch_size):
         batch = missing[start : start + batch_size]
-        for image, generated in zip(batch, _generate(generator, batch, skip_refused), strict=True):
+        for image, generated in zip(batch, _generate(generator, batch), strict=True):
             if generated.image is None:
                 reason = generated.info.get("refused", "no reason given")
                 yield ImageResult(image, {}, refusal=reason)
@@ -176,17 +180,15 @@ def make_images(
                 yield _write_image(store, generator, image, generated)
 
 
-def _generate(
-    generator: Generator, batch: Sequence[ImageRequest], skip_refused: bool
-) -> list[GeneratedImage]:
+def _generate(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
     try:
         return generator.generate(batch)
     except EngineError as error:
-        if not (skip_refused and error.refuses_image):
+        if not error.refuses_image:
             raise
         if len(batch) == 1:
             return [GeneratedImage(None, None, {"refused": str(error)})]
-        return [result for image in batch for result in _generate(generator, [image], skip_refused)]
+        return [result for image in batch for result in _generate(generator, [image])]
 
 
 def get_image_path(generator: Generator, request: ImageRequest) -> str:
@@ -329,7 +331,7 @@ class GenerationJob:
         valid = [prompt for prompt, fault in zip(prompts, faults, strict=True) if fault is None]
         rows_by_id: dict[str, list[dict[str, Any]]] = defaultdict(list)
         store, size = ShardStore(self.output), (self.images_per_prompt, self.batch_size)
-        images = make_images(self.generator, valid, store, *size, skip_refused=True)
+        images = make_images(self.generator, valid, store, *size)
         results = sorted(images, key=lambda image: image.request.index)
         if len(valid) > 1 and all(image.refusal for image in results):
             raise EngineError(f"no image for {len(valid)} prompts ({results[0].refusal})")

@@ -1,6 +1,8 @@
 """Embed a folder of images, or shards of texts or images; load embeddings from a file."""
 
+import logging
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +18,11 @@ from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_feedback.assess.pictures import list_images
 from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.arrays import load_array
-from pqpp_files.foreign.json_values import read_json
+from pqpp_files.foreign.images import open_image
+from pqpp_files.names import pluralize
+from pqpp_files.open_input import list_shards
 from pqpp_files.paths import expand, join_inside
-from pqpp_files.shards import ERROR, MANIFEST, find_shards, get_texts
+from pqpp_files.shards import ERROR, find_shards, get_texts
 
 
 @dataclass
@@ -98,19 +102,14 @@ def read_embedding_shards(
         EngineError: The folder is from another job, shards are missing, or no row has an embedding.
         FileError: A file is damaged.
     """
-    path = expand(folder)
+    settings, paths = list_shards(expand(folder))
     try:
-        manifest = read_json(join_inside(path, MANIFEST))
-        settings, names = manifest["settings"], [shard["name"] for shard in manifest["shards"]]
-        existing = [name for name in names if join_inside(path, name).is_file()]
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
-    except (ValueError, KeyError, TypeError):
+    except KeyError:
         raise EngineError(f"{folder}: not written by pqpp search embed; choose another") from None
-    if len(existing) < len(names):
-        raise EngineError(f"{folder} has only {len(existing)} shards; finish the embedding first")
-    shards = [shard for name in names for shard in find_shards(str(path / name))]
+    shards = [shard for path in paths for shard in find_shards(str(path))]
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
     for shard in shards:
@@ -129,16 +128,34 @@ def embed_folder(
 ) -> tuple[Any, list[str]]:
     """Return the embeddings of a folder's images, and the images' relative paths as ids.
 
+    Images that cannot be read are left out, with a warning.
+
     Raises:
         FeedbackError: The folder has no images.
+        FileError: No image can be read.
     """
     from tqdm import tqdm
 
-    root = Path(folder)
-    paths = list_images(root)
-    bar = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
-    ids = [path.relative_to(root).as_posix() for path in paths]
-    return encoder.embed_images(bar, batch_size), ids
+    root, ids, faults = Path(folder), list[str](), dict[str, FileError]()
+
+    def open_images() -> Iterator[Any]:
+        for path in tqdm(list_images(root), unit="image", disable=not sys.stderr.isatty()):
+            name = path.relative_to(root).as_posix()
+            try:
+                image = open_image(path)
+            except FileError as error:
+                faults[name] = error
+                continue
+            ids.append(name)
+            yield image
+        if not ids:
+            raise next(iter(faults.values()))
+
+    vectors = encoder.embed_images(open_images(), batch_size)
+    if faults:
+        what = f"left out {pluralize(len(faults), 'image')} that cannot be read"
+        logging.getLogger(__name__).warning("%s: %s", what, ", ".join([*faults][:3]))
+    return vectors, ids
 
 
 def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:

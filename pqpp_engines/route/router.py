@@ -21,7 +21,7 @@ from pqpp_hub import is_repository_id
 from pqpp_hub.card import render_card
 from pqpp_hub.pull import pull_files
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import read_prompts, to_prompt_list
 
 FILE, CARD = "router.json", "README.md"
 #: With fewer calibration prompts, the expected cost of further prompts is too uncertain.
@@ -114,7 +114,7 @@ class Router:
         resemble the calibration prompts.
 
         Args:
-            prompts: The prompts, as for `Predictor.predict`.
+            prompts: One prompt, or several as for `Predictor.predict`.
             account: Earlier spending. With an account, the rule holds for any prompts, and these
                 prompts are added to the account. Pass prompts together for the best choice; if they
                 are passed one by one, the first prompts go to the cheapest route.
@@ -127,7 +127,7 @@ class Router:
             >>> account.n_prompts, account.spent <= 2 * account.n_prompts
             (48, True)
         """
-        texts = read_prompts(prompts)
+        texts = read_prompts(to_prompt_list(prompts))
         value, ood = self._predict_bounds(texts)
         choose_routes = (rules if account is None else account).choose_routes
         chosen = choose_routes(value, self._costs, ood, self.rule, self.price)
@@ -152,7 +152,7 @@ class Router:
         over all runs with one log. Failed and killed calls count as paid.
 
         Args:
-            prompts: The prompts, as for `Predictor.predict`.
+            prompts: One prompt, or several as for `Predictor.predict`.
             functions: For each route by name, a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only
@@ -176,7 +176,7 @@ class Router:
         """
         if missing := [route.name for route in self.routes if route.name not in functions]:
             raise EngineError(f"the route {missing[0]!r} has no function; add one to `functions`")
-        texts = read_prompts(prompts)
+        texts = read_prompts(to_prompt_list(prompts))
         route_log = RouteLog(log, rules.hash_router(self._get_config()), texts)
         account = self.account if log is None else route_log.account
         unanswered = [index for index in range(len(texts)) if index not in route_log.answers]

@@ -266,7 +266,7 @@ def check_path(name: str, kind: str, value: str) -> None:
         kind: As `path` in `option`.
         value: The path.
     """
-    from pqpp_files.open_input import is_input
+    from pqpp_files.open_input import is_input, is_sharded
 
     if kind == "output":
         try:
@@ -281,6 +281,6 @@ def check_path(name: str, kind: str, value: str) -> None:
     expected = "file" if kind == "file" else "folder"
     if not exists:
         raise PqppError(f"`{name}`: no such {expected} {quote(value)}; check the path")
-    if is_folder == (expected == "file"):
+    if is_folder == (expected == "file") and not is_sharded(value):
         other = "folder" if is_folder else "file"
         raise PqppError(f"`{name}` is {quote(value)}, a {other}; use a {expected}")

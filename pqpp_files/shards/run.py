@@ -24,6 +24,7 @@ import pyarrow.parquet
 
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.open_input import MANIFEST
 from pqpp_files.shards.cells import replace_invalid_utf8
 from pqpp_files.shards.cut import Shard, select_share
 from pqpp_files.shards.store import ShardStore
@@ -35,7 +36,6 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ERROR = "error"
 """The column with the reason why a row could not be computed; null for a good row."""
 
-MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
 """The file next to the outputs with their inputs and settings."""
 
 Job = Callable[["pa.Table"], "pa.Table"]

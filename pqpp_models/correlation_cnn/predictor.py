@@ -1,18 +1,24 @@
 """A predictor with the correlation-based CNN of the PQPP paper."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_backbones.errors import ModelError
+from pqpp_backbones.pretrained import LoadedModel, load_model
 from pqpp_models.errors import PredictorError
-from pqpp_models.images.pairs import read_mappings
+from pqpp_models.images.pairs import IMAGE_COLUMNS, get_task, read_mappings, read_pairs
 from pqpp_models.targets import get_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
 # The retrieval models of the columns `<model>_embeddings`, in channel order.
 CHANNELS = ("clip", "blip2")
+ENCODER = "encoder_revision"
+"""The key in a predictor's `details` of the revision of the recipe's model, if it embeds images."""
 _COLUMNS = (
     "'similarities' (n x n, or one n x n matrix per channel), 'embeddings' (n x size), or "
     "'clip_embeddings' and 'blip2_embeddings'"
@@ -22,31 +28,108 @@ _COLUMNS = (
 class CorrelationCnnPredictor(TorchPredictor):
     """A predictor with a CNN on the similarities among the images of a prompt.
 
-    PQPP, sections 5.2 and 11. The columns are those of `stack_matrices`; prompts are not needed.
+    PQPP, sections 5.2 and 11. The columns are those of `stack_matrices`; prompts are not needed. If
+    it was trained on images, it also reads those of `pqpp_models.images.pairs.read_pairs`.
     """
 
     name = "correlation_cnn"
     model_type = "correlation_cnn"
-    inputs = "text+scores"
-    required_columns = (("similarities", "embeddings", "clip_embeddings", "blip2_embeddings"),)
     made_by = "pqpp train correlation_cnn"
     chunk_size = 1024
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        columns = ["similarities", "embeddings", *(f"{model}_embeddings" for model in CHANNELS)]
+        self.inputs = "text+scores"
+        if ENCODER in self.details:
+            self.inputs = "text+images"
+            columns += IMAGE_COLUMNS[1]
+        self.required_columns = (tuple(columns),)
+
+    @cached_property
+    def encoder(self) -> LoadedModel:
+        """The model that embeds images, which is that of the training.
+
+        Raises:
+            ModelError: The model is not available, or has changed.
+        """
+        name, revision = str(self.details["recipe"]["model"]), str(self.details[ENCODER])
+        is_folder = revision.startswith("sha256:")
+        if is_folder and not Path(name).is_dir():
+            problem = f"{self.title} embeds images with a model in a folder {name!r:.80}"
+            raise ModelError(f"{problem}; copy that folder to the current one, or link it there")
+        encoder = load_encoder(name, None if is_folder else revision, str(self.model.device))
+        if encoder.identity.revision != revision:
+            problem = f"{name} has changed since {self.title} was trained"
+            raise ModelError(f"{problem}; use the same model, or train again")
+        return encoder
 
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""
         config = self.model.config
         matrix = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
         score_matrices(self.model, matrix, 1)
+        if ENCODER in self.details:
+            _ = self.details["recipe"]["model"]
 
     read_rows = staticmethod(read_mappings)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         config = self.model.config
+        if ENCODER in self.details and any(map(has_images, rows)):
+            rows = compute_image_similarities(rows, self.encoder, config)
         matrices = stack_matrices(rows, config.channels, config.matrix_size)
         scores = score_matrices(self.model, matrices, self.batch_size)
         columns = [self.targets.index(target) for target in targets]
         values = unscale_targets(scores, self.targets, self.limits)[:, columns]
         return np.clip(values, *get_limits(targets, self.limits))
+
+
+def load_encoder(name: str, revision: str | None = None, device: str | None = None) -> LoadedModel:
+    """Load a model that embeds images.
+
+    Raises:
+        ModelError: The model is not available, or has no image features.
+    """
+    encoder = load_model(name, "AutoModel", "encoder of images", device, revision=revision)
+    if not hasattr(encoder.model, "get_image_features"):
+        raise ModelError(f"{name} has no image features; use a model such as CLIP")
+    return encoder
+
+
+def has_images(columns: Iterable[str]) -> bool:
+    """Return whether there is a column of images.
+
+    Example:
+        >>> has_images(["prompt", "flux_images"])
+        True
+    """
+    return any(name.endswith("images") for name in columns)
+
+
+def compute_image_similarities(
+    rows: Sequence[Any], encoder: LoadedModel, config: Any
+) -> list[dict[str, NDArray[np.float32]]]:
+    """Return similarities of the rows' images, by retrieval model or for all generated images.
+
+    Args:
+        config: The configuration or recipe: its `channels`, `matrix_size` and `targets` are used.
+    """
+    from pqpp_backbones.images.embedding import embed_images
+
+    is_retrieval = config.channels > 1 or {*map(get_task, config.targets)} == {"retrieval"}
+    pairs = read_pairs(rows, "retrieval" if is_retrieval else "generation", config.matrix_size)
+    batch_size = encoder.max_batch or 256
+    embeddings = embed_images(encoder.model, encoder.processor, pairs.images, batch_size)
+    models = pairs.model if is_retrieval else np.zeros_like(pairs.row)
+    similarities = []
+    for index in range(len(rows)):
+        in_row = pairs.row == index
+        groups = [in_row & (models == model) for model in np.unique(models[in_row])]
+        matrices = [compute_cosine_similarities(embeddings[group])[None] for group in groups]
+        resized = [pad_or_crop(matrix, config.matrix_size) for matrix in matrices]
+        similarities.append({"similarities": np.concatenate(resized)})
+    return similarities
 
 
 def score_matrices(

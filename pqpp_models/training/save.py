@@ -36,7 +36,7 @@ def save_predictor(
     }
     if n_fitted := FittedRows.from_rows(training.as_table).contains(validation.as_table).sum():
         data["validation_fitted"] = int(n_fitted)
-    predictor.details = describe_run(recipe, data, outcome)
+    predictor.details = {**predictor.details, **describe_run(recipe, data, outcome)}
     predictor.record_fit(training.as_table, training.targets)
     overwrite = recipe.overwrite or bool(recipe.resume_from_checkpoint)
     folder = predictor.save_pretrained(Path(recipe.output_dir) / "model", overwrite)

@@ -28,6 +28,20 @@ def test_init_and_add_replace_no_image(tmp_path, monkeypatch, capsys):
     assert "added 1 items" in capsys.readouterr().out
 
 
+def test_add_takes_the_studys_own_folder_of_images(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", "other"):
+        Path(name).mkdir()
+        Image.new("RGB", (8, 6)).save(f"{name}/a.png")
+    Path("first.csv").write_text("prompt,image\na cat,a.png\n")
+    Path("more.csv").write_text("prompt,image\na dog,a.png\n")
+    init = ["annotate", "init", "study.yaml", "--file"]
+    assert main([*init, "first.csv", "--image-dir", "mine"]) == 0
+    assert main([*init, "more.csv", "--image-dir", "other", "--add"]) == 2
+    assert main([*init, "more.csv", "--image-dir", str(tmp_path / "mine"), "--add"]) == 0
+    assert "added 1 items" in capsys.readouterr().out
+
+
 def test_two_runs_do_not_mix_their_images(tmp_path, monkeypatch):
     def write_rows(width):
         cell = {"bytes": None, "path": str(tmp_path / f"{width}.png")}

@@ -176,8 +176,17 @@ def test_rejects_prompt_ids_that_are_no_folder_names(prompt_id, tmp_path):
 def test_failing_command_writes_no_image(program, tmp_path):
     command = f"{program} {{prompt}} {{output}}"
     with pytest.raises(EngineError):
-        generate(CommandGenerator(command, "x"), PROMPTS[:1], tmp_path)
+        generate(CommandGenerator(command, "x"), PROMPTS[:2], tmp_path)
     assert not list(tmp_path.rglob("*.png"))
+
+
+def test_failed_images_do_not_end_the_run(tmp_path):
+    refused = [{"prompt_id": f"r-{n}", "prompt": "refuse it"} for n in range(20)]
+    for counts in ((4, 0), (0, 4)):
+        summary = generate(FakeGenerator(), [*PROMPTS[:2], *refused], tmp_path, 2, batch_size=3)
+        assert (summary.made, summary.skipped, summary.refused) == (*counts, 40)
+    with pytest.raises(EngineError, match=r"no image for 8 prompts .it is refused"):
+        generate(FakeGenerator(), refused, tmp_path)
 
 
 @pytest.mark.parametrize("prompt", ["a\0cat", "a cat " * 50_000], ids=["NUL", "long"])

@@ -12,6 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.tiny_models import get_recipe_class, import_trainer, save_clip  # noqa: E402
 
+import pqpp  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_datasets.errors import BenchmarkError  # noqa: E402
 from pqpp_datasets.load import load_benchmark  # noqa: E402
@@ -124,11 +125,46 @@ def test_clip_learns_ratings_of_new_images(votes, tmp_path, cache, capsys, monke
     assert main(["bench", "--predictors", model, "--dataset", stored]) == 0
 
 
-def test_correlation_cnn_trains_on_own_images(votes, tmp_path, cache):
+def test_correlation_cnn_trains_on_own_images(votes, tmp_path, cache, capsys, monkeypatch):
+    """It predicts from images what it predicts from the similarities of their embeddings."""
+    from transformers import AutoModel, AutoProcessor, pipeline
+
     dataset = build_dataset(votes, tmp_path / "mine", "bytes")
     flags = ("--num_train_epochs", "1", "--targets", "mean_rating")
     model = train("correlation_cnn", dataset, tmp_path, *flags)
-    assert Predictor.from_pretrained(model).targets == ("mean_rating",)
+    clip = AutoModel.from_pretrained(tmp_path / "clip")
+    processor = AutoProcessor.from_pretrained(tmp_path / "clip").image_processor
+    rows, similarities = [], []
+    for n in range(3):
+        names = [f"{n}_{model}_{copy}.png" for model, copy in product(MODELS, (0, 1))]
+        paths = [str(votes / "pictures" / name) for name in names]
+        pixels = processor(list(map(Image.open, paths)), return_tensors="pt")
+        with torch.no_grad():
+            embeddings = clip.get_image_features(**pixels).pooler_output.numpy()
+        unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+        rows.append({"prompt": "a cat", "images": paths})
+        similarities.append({"similarities": unit @ unit.T})
+    monkeypatch.chdir(tmp_path)  # in which the encoder is
+    values = Predictor.from_pretrained(model).predict(similarities)[:, 0].tolist()
+    assert len({*np.round(values, 4)}) > 1
+    expected = pytest.approx(values, abs=1e-5)
+    assert pqpp.predict(rows, predictor=model)["mean_rating"].tolist() == expected
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    command = ["predict", "--predictor", model, "--format", "json"]
+    for source in ("--file", "--dataset"):
+        capsys.readouterr()
+        assert main([*command, source, str(tmp_path / "rows.jsonl")]) == 0
+        predicted = json.loads(capsys.readouterr().out)
+        assert [row["mean_rating"] for row in predicted] == expected
+    piped = pipeline("prompt-performance-prediction", model=model)(rows)
+    assert [row["mean_rating"] for row in piped] == expected
+    assert main(["bench", "--predictors", model, "--dataset", dataset, "--split", "test"]) == 0
+    save_clip(tmp_path / "clip", 24)
+    assert main([*command, "--file", "rows.jsonl"]) == 2
+    assert "clip has changed since" in capsys.readouterr().err
+    monkeypatch.chdir(votes)
+    assert main([*command, "--file", str(tmp_path / "rows.jsonl")]) == 2
+    assert "in a folder 'clip'; copy" in capsys.readouterr().err
 
 
 def test_rejects_targets_unsuitable_for_images(votes, tmp_path, cache):
