@@ -112,7 +112,6 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         """Build the index from images, embeddings, or the output of `search embed`."""
         from pqpp_backbones.training.publish import check_no_result
         from pqpp_engines.index import ImageTextEncoder, build_index, embed
-        from pqpp_files.shards import MANIFEST
 
         check_no_result(Path(self.output), self)
         if is_sharded(expand(self.source)):  # from `search embed`

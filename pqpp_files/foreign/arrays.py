@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import threading
@@ -99,10 +100,10 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
         pqpp_files.errors.FileError: none.faiss: not a readable faiss index (no such file); ...
     """
     import faiss
-    import numpy as np
 
     with reraise(f"{path}: not a readable faiss index", "build the index again"):
-        content = np.memmap(_require_regular_file(path), mode="r")
+        with _require_regular_file(path).open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # faiss reads and writes whatever file is named after these bytes, a count and a size.
         if re.search(rb"(?s)ilod.{5}\0{3}.{5}\0{3}", content):
             raise ValueError("its vectors are in another file")
