@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import LoadedModel, load_model
+from pqpp_files.names import is_repository_id
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import IMAGE_COLUMNS, get_task, read_mappings, read_pairs
 from pqpp_models.targets import get_limits, unscale_targets
@@ -55,7 +56,8 @@ class CorrelationCnnPredictor(TorchPredictor):
         """
         name, revision = str(self.details["recipe"]["model"]), str(self.details[ENCODER])
         is_folder = revision.startswith("sha256:")
-        if is_folder and not Path(name).is_dir():
+        is_here = is_folder and Path(name).name == name and Path(name).is_dir()
+        if not (is_here or is_repository_id(name)):  # someone else's predictor names no path
             problem = f"{self.title} embeds images with a model in a folder {name!r:.80}"
             raise ModelError(f"{problem}; copy that folder to the current one, or link it there")
         encoder = load_encoder(name, None if is_folder else revision, str(self.model.device))
