@@ -66,6 +66,8 @@ def find_close_names(name: str, known: Iterable[str]) -> list[str]:
         >>> known = ["kendall", "pearson"]
         >>> find_close_names("kendal", known), find_close_names("ears", known)
         (['kendall'], ['pearson'])
+        >>> find_close_names("num_train_epochs", ["max_train_rows"])
+        []
     """
     import difflib
 

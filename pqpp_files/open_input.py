@@ -75,12 +75,14 @@ def _join_shards(folder: Path) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet
 
-    buffer, tables = io.BytesIO(), []
+    buffer, tables, size, paths = io.BytesIO(), [], 0, list_shards(folder)[1]
+    limit = get_max_bytes(sum(path.stat().st_size for path in paths))
     with reraise(f"{folder} is damaged", "write the folder again"):
-        for path in list_shards(folder)[1]:
-            names = pa.parquet.read_schema(path).names
-            check_parquet(path, names, str(path), get_max_bytes(path.stat().st_size))
+        for path in paths:
+            check_parquet(path, pa.parquet.read_schema(path).names, str(path), limit)
             tables.append(pa.parquet.read_table(path, partitioning=None))
+            size += tables[-1].nbytes
+            check_size(size, str(folder), limit)
         pa.parquet.write_table(pa.concat_tables(tables, promote_options="permissive"), buffer)
     return buffer.getvalue()
 

@@ -6,6 +6,7 @@ from itertools import compress
 from typing import Any
 
 from pqpp_files.names import split_names
+from pqpp_files.open_input import find_suffix
 from pqpp_files.read_table import Table
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.tables import (
@@ -14,7 +15,6 @@ from pqpp_metrics.tables import (
     Reading,
     Source,
     describe_dropped,
-    has_suffix,
     join_tables,
     load_source,
     split_path_and_columns,
@@ -118,7 +118,7 @@ def _read_inputs(
         raise MetricInputError(f"{label}: {faults[0]}; give {' and '.join(arguments)}")
     are_pairs = set(names) == {"predictions", "references"}
     paths = [split_path_and_columns(text)[0] for text in files.values() if isinstance(text, str)]
-    trec = [path for path in paths if has_suffix(path, TREC)]
+    trec = [path for path in paths if find_suffix(path) in TREC]
     if trec and are_pairs:
         trec.append("-")
     tables: dict[Any, Any] = {}

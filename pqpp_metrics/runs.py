@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pqpp_files.errors import PqppError
 from pqpp_files.names import did_you_mean
-from pqpp_files.open_input import Input
+from pqpp_files.open_input import Input, find_suffix
 from pqpp_files.read_table import Table
 from pqpp_metrics.columns import (
     RunTable,
@@ -47,7 +47,6 @@ from pqpp_metrics.tables import (
     Source,
     as_text,
     describe_dropped,
-    has_suffix,
     load_source,
     split_path_and_columns,
 )
@@ -612,7 +611,7 @@ def compute_runs(
             raise MetricInputError(f"unknown `option` {name!r}; {did_you_mean(name, known)}")
     files = _name_runs(runs)
     trec = [path for path, _ in map(split_path_and_columns, [qrels, *files.values()])]
-    trec = [path for path in trec if not has_suffix(path, TABLES)]
+    trec = [path for path in trec if find_suffix(path) not in TABLES]
     tables: dict[Any, Any] = {}
     judged = load_source("qrels", qrels, how, trec, tables)
     # Whether the judgments are in the file of a run.

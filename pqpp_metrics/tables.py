@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pqpp_files.open_input import find_suffix
 from pqpp_files.read_table import INDEX, Table, read_table
 from pqpp_metrics.errors import MetricInputError
 
@@ -89,11 +88,6 @@ def split_path_and_columns(text: str) -> tuple[str, str | None]:
     if not colon or not path or Path(text).exists() or "/" in column or "\\" in column:
         return text, None
     return path, column
-
-
-def has_suffix(path: str, suffixes: Sequence[str]) -> bool:
-    """Return whether a file's name has one of the suffixes, such as `TABLES` or `TREC`."""
-    return find_suffix(path) in suffixes
 
 
 class MemoryTable(Table):

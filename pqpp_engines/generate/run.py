@@ -17,7 +17,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
-from pqpp_files.names import is_folder_name
+from pqpp_files.names import is_folder_name, pluralize
 from pqpp_files.shards import ERROR, ShardStore, get_ids, get_texts
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def generate(
 
     Raises:
         EngineError: An id or the model's name is not a valid file name, an id is duplicate, the
-            folder contains images by this model with other settings, or the first eight prompts, or
-            all of several, are refused.
+            folder contains images by this model with other settings, or the first eight prompts
+            are refused, or all of fewer.
         ServiceError: The images would exceed the budget; nothing was requested.
     """
     from tqdm import tqdm
@@ -114,8 +114,8 @@ def generate(
             summary.refused += 1
             summary.last_refusal = image.refusal
             has_images = summary.made or summary.skipped
-            if not has_images and tried > 1 and summary.refused == tried * images_per_prompt:
-                raise EngineError(f"no image for {tried} prompts ({image.refusal})")
+            if not has_images and summary.refused == tried * images_per_prompt:
+                raise EngineError(f"no image for {pluralize(tried, 'prompt')} ({image.refusal})")
     write_metadata(store)
     return summary
 

@@ -1,6 +1,5 @@
 """Run long jobs shard by shard, on any number of machines; killed jobs can be resumed."""
 
-from pqpp_files.open_input import MANIFEST as MANIFEST
 from pqpp_files.shards.cells import get_ids as get_ids
 from pqpp_files.shards.cells import get_texts as get_texts
 from pqpp_files.shards.cut import Shard as Shard

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import LoadedModel, load_model
+from pqpp_files.names import is_repository_id
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import IMAGE_COLUMNS, get_task, read_mappings, read_pairs
 from pqpp_models.targets import get_limits, unscale_targets
@@ -55,7 +56,8 @@ class CorrelationCnnPredictor(TorchPredictor):
         """
         name, revision = str(self.details["recipe"]["model"]), str(self.details[ENCODER])
         is_folder = revision.startswith("sha256:")
-        if is_folder and not Path(name).is_dir():
+        is_here = is_folder and Path(name).name == name and Path(name).is_dir()
+        if not (is_here or is_repository_id(name)):  # someone else's predictor names no path
             problem = f"{self.title} embeds images with a model in a folder {name!r:.80}"
             raise ModelError(f"{problem}; copy that folder to the current one, or link it there")
         encoder = load_encoder(name, None if is_folder else revision, str(self.model.device))
@@ -126,9 +128,9 @@ def compute_image_similarities(
     for index in range(len(rows)):
         in_row = pairs.row == index
         groups = [in_row & (models == model) for model in np.unique(models[in_row])]
-        matrices = [compute_cosine_similarities(embeddings[group])[None] for group in groups]
+        matrices = [compute_cosine_similarities(embeddings[group]) for group in groups]
         resized = [pad_or_crop(matrix, config.matrix_size) for matrix in matrices]
-        similarities.append({"similarities": np.concatenate(resized)})
+        similarities.append({"similarities": np.stack(resized)})
     return similarities
 
 
@@ -163,12 +165,12 @@ def pad_or_crop(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]
     """Crop square matrices to a size, or pad them with zeros.
 
     Example:
-        >>> pad_or_crop(np.ones((1, 2, 2), dtype=np.float32), 3)[0, 2].tolist()
+        >>> pad_or_crop(np.ones((2, 2), dtype=np.float32), 3)[2].tolist()
         [0.0, 0.0, 0.0]
     """
-    cropped = matrices[:, :size, :size]
-    missing = size - cropped.shape[1]
-    return np.pad(cropped, ((0, 0), (0, missing), (0, missing)))
+    resized = np.zeros((*matrices.shape[:-2], size, size), dtype=np.float32)
+    resized[..., : matrices.shape[-1], : matrices.shape[-1]] = matrices[..., :size, :size]
+    return resized
 
 
 def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.float32]:
@@ -211,7 +213,7 @@ def _read_matrices(row: Any, index: int) -> NDArray[np.float32]:
         arrays = [row.get(f"{model}_embeddings") for model in CHANNELS]
         matrices = [compute_cosine_similarities(array) for array in arrays if array is not None]
         if matrices:
-            return np.stack([pad_or_crop(m[None], max(map(len, matrices)))[0] for m in matrices])
+            return np.stack([pad_or_crop(m, max(map(len, matrices))) for m in matrices])
     except (TypeError, ValueError):
         raise PredictorError(
             f"the row at index {index} has a ragged or non-numeric array; use {_COLUMNS}"

@@ -28,18 +28,16 @@ def test_init_and_add_replace_no_image(tmp_path, monkeypatch, capsys):
     assert "added 1 items" in capsys.readouterr().out
 
 
-def test_add_takes_the_studys_own_folder_of_images(tmp_path, monkeypatch, capsys):
+def test_add_takes_the_studys_own_folder_of_images(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("mine", "other"):
         Path(name).mkdir()
         Image.new("RGB", (8, 6)).save(f"{name}/a.png")
-    Path("first.csv").write_text("prompt,image\na cat,a.png\n")
-    Path("more.csv").write_text("prompt,image\na dog,a.png\n")
-    init = ["annotate", "init", "study.yaml", "--file"]
-    assert main([*init, "first.csv", "--image-dir", "mine"]) == 0
-    assert main([*init, "more.csv", "--image-dir", "other", "--add"]) == 2
-    assert main([*init, "more.csv", "--image-dir", str(tmp_path / "mine"), "--add"]) == 0
-    assert "added 1 items" in capsys.readouterr().out
+        Path(f"{name}.csv").write_text(f"prompt,image\na {name} cat,a.png\n")
+    init = ["annotate", "init", "study.yaml", "--image-dir"]
+    assert main([*init, "mine", "--file", "mine.csv"]) == 0
+    assert main([*init, "other", "--file", "other.csv", "--add"]) == 2
+    assert main([*init, str(tmp_path / "mine"), "--file", "other.csv", "--add"]) == 0
 
 
 def test_two_runs_do_not_mix_their_images(tmp_path, monkeypatch):

@@ -63,6 +63,14 @@ def test_files_with_ids_are_joined_by_them(tmp_path, compute, key):
     assert compute("cohen_kappa", *texts)["cohen_kappa"] < 0  # scored columns are not ids
 
 
+def test_csv_has_a_row_for_each_group(tmp_path, pqpp):
+    (tmp_path / "m.csv").write_text("match,task\n1,x\n0,x\n1,y\n")
+    words = ["match_rate", "--input", "matches=m.csv:match", "--input", "groups=m.csv:task"]
+    lines = pqpp("compute", *words, "--format", "csv").stdout.splitlines()[1:]
+    rates = {line.split(",")[0]: float(line.split(",")[1]) for line in lines}
+    assert rates == {"": pytest.approx(2 / 3), "x": 0.5, "y": 1}
+
+
 def test_columns_of_unequal_length_are_two_groups(tmp_path, compute):
     """In 1 of the 3 x 2 pairs, x is higher."""
     (tmp_path / "x.csv").write_text("id,v\na,+1\nb,02\nc,5\n")

@@ -63,19 +63,18 @@ def test_build_and_retrieve_commands(clip, images, tmp_path, capsys, monkeypatch
 
 
 def test_unreadable_images_are_named_and_left_out(clip, images, tmp_path, caplog):
-    build = ["search", "build", str(images), "--model", str(clip), "--output"]
-    assert main([*build, str(tmp_path / "whole")]) == 0
-    whole = ImageTextEncoder(str(clip), device="cpu").embed_images([images / "set-0/4.png"])
+    build = ["search", "build", str(images), "--model", str(clip), "--overwrite", "--output"]
     for path in (images / "set-0" / "2.png", images / "new.jpg"):
         path.write_bytes(b"no image")
     assert main([*build, str(tmp_path / "index")]) == 0
     assert "left out 2 images that cannot be read: new.jpg, set-0/2.png" in caplog.text
     index = Index(tmp_path / "index")
-    assert index.ids == [n for n in Index(tmp_path / "whole").ids if n != "set-0/2.png"]
-    assert index.ids[index.search(whole, 1)[0][0, 0]] == "set-0/4.png"
+    assert index.ids == [f"set-{n % 2}/{n}.png" for n in (0, 10, 4, 6, 8, 1, 11, 3, 5, 7, 9)]
+    vectors = ImageTextEncoder(str(clip), device="cpu").embed_images(images / n for n in index.ids)
+    assert index.search(vectors, 1)[0][:, 0].tolist() == [*range(11)]
     for path in images.rglob("*.png"):
         path.write_bytes(b"no image")
-    assert main([*build, str(tmp_path / "none")]) == 2
+    assert main([*build, str(tmp_path / "index")]) == 2
 
 
 def test_add_and_show_commands(tmp_path, capsys, monkeypatch):

@@ -79,7 +79,7 @@ def test_unreadable_prompts_go_to_most_expensive_route():
     decisions = router.decide(["a dog", "asdf qwer zxcv", " "])
     assert [d.route for d in decisions] == ["glide", "sdxl", "sdxl"]
     assert decisions[1].reason.startswith("out of domain")
-    assert router.decide([]) == []
+    assert router.decide([]) == [] and router.decide("a dog") == router.decide(["a dog"])
 
 
 def test_floor_uses_lower_confidence_bounds():

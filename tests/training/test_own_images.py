@@ -19,7 +19,7 @@ from pqpp_datasets.load import load_benchmark  # noqa: E402
 from pqpp_datasets.own_benchmark.images import add_saved_images  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_files.options.recipe import parse_recipe  # noqa: E402
-from pqpp_models import Predictor  # noqa: E402
+from pqpp_models import ModelError, Predictor  # noqa: E402
 
 MODELS = ("Flux 2", "mini-dalle")
 N_PROMPTS = 40
@@ -159,6 +159,10 @@ def test_correlation_cnn_trains_on_own_images(votes, tmp_path, cache, capsys, mo
     piped = pipeline("prompt-performance-prediction", model=model)(rows)
     assert [row["mean_rating"] for row in piped] == expected
     assert main(["bench", "--predictors", model, "--dataset", dataset, "--split", "test"]) == 0
+    foreign = Predictor.from_pretrained(model)
+    foreign.details = {**foreign.details, "recipe": {"model": str(tmp_path / "clip")}}
+    with pytest.raises(ModelError, match="copy that folder"):
+        foreign.predict(rows)
     save_clip(tmp_path / "clip", 24)
     assert main([*command, "--file", "rows.jsonl"]) == 2
     assert "clip has changed since" in capsys.readouterr().err
