@@ -10,12 +10,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, hstack
 
 from pqpp_models.text.arrays import Floats, Singles, normalise_rows, square_distances
 from pqpp_models.text.reading.words import compute_difficulty
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from pqpp_models.text.saved_encoder import SentenceEncoder
 
 HALF = 1 << 15
@@ -43,6 +44,8 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     >>> counts[:, :HALF].nnz, counts[:, HALF:].nnz  # a, cat, a cat; of " a " 3, of " cat " 10
     (3, 13)
     """
+    from scipy.sparse import csr_array
+
     indices: list[int] = []
     counts: list[float] = []
     indptr = [0]
@@ -83,6 +86,8 @@ def compute_idf(counts: Any) -> Singles:
 
 def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
     """Return TF-IDF, with each prompt's words and pieces separately scaled to length one."""
+    from scipy.sparse import csr_array, diags_array, hstack
+
     weighed = csr_array(counts @ diags_array(rarity))
     halves = []
     for half in (weighed[:, :HALF], weighed[:, HALF:]):
