@@ -104,7 +104,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     with reraise(f"{path}: not a readable faiss index", "build the index again"):
         content = np.memmap(_require_regular_file(path), mode="r")
         # faiss reads and writes whatever file is named after these bytes, a count and a size.
-        if re.search(rb"(?s)ilod.{5}\0{3}.{5}\0{3}", content):
+        if re.search(rb"(?s)ilod.{5}\0{3}.{5}\0{3}", content.data):
             raise ValueError("its vectors are in another file")
         # A damaged file that is mapped crashes the process.
         flags = 0 if in_memory or len(content) < 2**26 else faiss.IO_FLAG_MMAP_IFC
