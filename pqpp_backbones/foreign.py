@@ -111,6 +111,10 @@ def _check_json(path: Path, folder: Path) -> None:
                 raise ModelError(
                     f"{where} needs custom code ({key!r}), which pqpp never runs; use another model"
                 )
+            texts = [key, *(value if isinstance(value, list) else [value])]
+            # Libraries log configurations as they are.
+            if _CONFIGS.fullmatch(path.name) and any(map(_has_controls, texts)):
+                raise ModelError(f"{where}: {key!r:.60} contains control characters; {_AGAIN}")
             if _leads_elsewhere(key, value, path, folder, is_ours):
                 raise ModelError(
                     f"{where}: {key!r} is {value!r:.60}, which is not in its folder; remove {key!r}"
@@ -118,6 +122,10 @@ def _check_json(path: Path, folder: Path) -> None:
         shards = mapping.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(name, str) and Path(name).name != name for name in shards):
             raise ModelError(f"{where} refers to another folder; use another model")
+
+
+def _has_controls(value: Any) -> bool:
+    return isinstance(value, str) and escape_controls(value, "\n\r\t") != value
 
 
 def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bool) -> bool:
@@ -201,6 +209,8 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
     # A header that is let pass unread would keep its settings: safetensors allows deeper nesting.
     with reraise(f"{path} is damaged", _AGAIN, ModelError):
         header = parse_json(content, str(path), ModelError, _AGAIN)
+        if any(map(_has_controls, header)):
+            raise ValueError("a name contains control characters")
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
             raise ModelError(f"{path}: {_LORA!r} contains patterns or a module; remove {_LORA!r}")

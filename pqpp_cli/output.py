@@ -11,7 +11,7 @@ from pqpp_files.escape import escape_controls
 from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES, encode_table, format_table
 
 TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
-_LEVELS = {"critical": ("DATASETS", "DIFFUSERS"), "error": ("HF_HUB", "TRANSFORMERS")}
+_LEVELS = {"critical": ("DATASETS", "DIFFUSERS", "TRANSFORMERS"), "error": ("HF_HUB",)}
 _VERBOSITY = {f"{name}_VERBOSITY": level for level, names in _LEVELS.items() for name in names}
 _PIPE_WIDTH = 100
 """Default width of a table in a pipe."""
@@ -43,7 +43,7 @@ def silence_libraries() -> None:
     if diffusers := sys.modules.get("diffusers"):
         diffusers.utils.logging.set_verbosity(logging.CRITICAL)
     if transformers := sys.modules.get("transformers"):
-        transformers.logging.set_verbosity_error()
+        transformers.logging.set_verbosity(logging.CRITICAL)
         if not is_terminal:
             transformers.logging.disable_progress_bar()
 

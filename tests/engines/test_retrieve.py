@@ -1,6 +1,9 @@
 """`pqpp search`: build, retrieve, add and show, with a tiny random CLIP."""
 
 import json
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -75,6 +78,17 @@ def test_unreadable_images_are_named_and_left_out(clip, images, tmp_path, caplog
     for path in images.rglob("*.png"):
         path.write_bytes(b"no image")
     assert main([*build, str(tmp_path / "index")]) == 2
+
+
+def test_refuses_a_model_in_one_line(clip, images, tmp_path):
+    """transformers logs the whole configuration as an error."""
+    folder = shutil.copytree(clip, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"use_return_dict": "a\x1b[31m"}))
+    words = ["search", "build", str(images), "--model", str(folder)]
+    line = [sys.executable, "-m", "pqpp_cli.main", *words, "--output", str(tmp_path / "index")]
+    ended = subprocess.run(line, capture_output=True, text=True)
+    assert ended.returncode == 2 and ended.stderr.count("\n") == 1, ended.stderr
 
 
 def test_add_and_show_commands(tmp_path, capsys, monkeypatch):

@@ -85,6 +85,11 @@ HOSTILE = {
         "deepgemm'}, which is not in",
     ),
     "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which is not in"),
+    "controls": (lambda f: put(f, "config.json", {"a": [0, "\x1b[1m"]}), "contains control char"),
+    "controls in a name": (
+        lambda f: put(f, "a.safetensors", (12).to_bytes(8, "little") + b'{"\\u001b":{}}'),
+        "a name contains control char",
+    ),
     "part elsewhere": (linked_part, "vae is outside"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "nested": (lambda f: put_part(f, "model_index.json", {}), "or a nested pipeline"),
