@@ -87,7 +87,7 @@ HOSTILE = {
     "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which is not in"),
     "controls": (lambda f: put(f, "config.json", {"a": [0, "\x1b[1m"]}), "contains control char"),
     "controls in a name": (
-        lambda f: put(f, "a.safetensors", (12).to_bytes(8, "little") + b'{"\\u001b":{}}'),
+        lambda f: put(f, "a.safetensors", (13).to_bytes(8, "little") + b'{"\\u001b":{}}'),
         "a name contains control char",
     ),
     "part elsewhere": (linked_part, "vae is outside"),
