@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -168,9 +166,6 @@ class PromptOptions(ColumnOptions):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             line = f"""{command} "{" ".join(self.prompts).replace('"', "'")}\""""
             raise PqppError(f"these words look like one prompt; write {line}, or use `file`")
-        if any(_ENDS_IN_TEXT.search(a) and " " not in b for a, b in pairwise(self.prompts)):
-            note = "as separate prompts; if they are one, write the text in it in single quotes"
-            print_notes(f"{' and '.join(map(repr, self.prompts))} were read {note}")
 
     def read_prompts(self, typed: bool) -> tuple[dict[str, list], list[str]]:
         """Return the columns of the input, and its prompts; see `PromptSource.read_batches`."""
@@ -183,8 +178,6 @@ class PromptOptions(ColumnOptions):
         return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
 
 
-# "a sign that says "X Y"", without its quotes
-_ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECASE)
 # No prompt consists of one of these alone.
 _FUNCTION_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 

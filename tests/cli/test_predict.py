@@ -231,9 +231,3 @@ def test_unreliable_predictions_are_noted(more, capsys):
 def test_single_prompt_lists_ignored_parts(capsys):
     assert main(["predict", "(masterpiece:1.3) a cat --ar 16:9"]) == 0
     assert "not read: flag: --ar 16:9; weight: (masterpiece:1.3)" in capsys.readouterr().out
-
-
-def test_words_after_a_quoted_text_are_noted(capsys):
-    for last, is_noted in (("Learning", True), ("a cat", False)):
-        assert main(["predict", "a sign that says Deep", last]) == 0
-        assert ("separate prompts" in capsys.readouterr().err) == is_noted
