@@ -15,7 +15,6 @@ show. Points, labels and scores follow by rules, so that they are exact:
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -306,7 +305,7 @@ def to_png(pixels: np.ndarray) -> bytes:
 
 
 def write_scenes(folder, counts: dict[str, int], seed: int = 0, **options) -> Path:
-    """Write splits of scenes: `richhf/*.tfrecord`, `pickapic/*.parquet`, `points/*.jsonl`.
+    """Write splits of scenes: `richhf/*.tfrecord` and `pickapic/*.parquet`.
 
     `load_dataset("pqpp", "richhf", data_dir=FOLDER/richhf, pickapic_dir=FOLDER/pickapic)` reads it.
     No two splits share a scene; options as of `make_scene`.
@@ -323,7 +322,7 @@ def _write(folder: Path, split: str, scenes: Sequence[Scene]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for name in ("richhf", "pickapic", "points"):
+    for name in ("richhf", "pickapic"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     name = "dev" if split == "validation" else split
     write_split(folder / "richhf" / f"{name}.tfrecord", map(to_row, scenes))
@@ -337,6 +336,3 @@ def _write(folder: Path, split: str, scenes: Sequence[Scene]) -> None:
         }
     )
     pq.write_table(table, folder / "pickapic" / f"{split}.parquet")
-    names = ("uid", "prompt", "artifact_points", "misalignment_points")
-    lines = [json.dumps({name: getattr(scene, name) for name in names}) for scene in scenes]
-    (folder / "points" / f"{split}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
