@@ -44,7 +44,7 @@ gallery: $(VENV)/test-installed  ## train a small RAHF model on drawn scenes (15
 	  --gallery pqpp-gallery/gallery.html
 
 fuzz: $(VENV)/test-installed  ## attack for an hour with a new seed, or SEED=N, and list what was found
-	cd tests && ../$(BIN)/python -m fuzz --jobs 2 $(if $(SEED),--seed $(SEED))
+	PQPP_FUZZ_SEED=$(or $(SEED),$(shell date +%s)) $(BIN)/pytest -n 3 -m slow tests/fuzz
 
 bench: $(VENV)/bench-installed  ## compare speed with the peers in one run and write benchmarks/speed.md
 	cp benchmarks/speed_head.md benchmarks/speed.md

@@ -103,7 +103,5 @@ def test_pipes_equal_files(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_many_backslashes_are_escaped_in_little_time():
-    start = time.process_time()
+def test_many_backslashes_are_escaped():
     assert escape_cell("\\" * 50_000 + "a\\|") == "\\" * 50_000 + "a\\\\\\|"
-    assert time.process_time() - start < 2
