@@ -134,7 +134,7 @@ class Hub:
         return Response.json({"url": url, "name": name, "id": name})
 
     def _validate_yaml(self, request: Request) -> Response:
-        error = views.find_metadata_error(request.json().get("content", ""))
+        _, error = views.read_metadata(request.json().get("content", ""))
         errors = [{"message": error}] if error else []
         return Response.json({"errors": errors, "warnings": []}, 400 if error else 200)
 

@@ -18,7 +18,6 @@ class Fault:
             always.
         on: A pattern that is searched for in "METHOD /path?query".
         times: How many requests it hits; None for all.
-        skip: How many matching requests pass first.
         status: For `status`.
         retry_after: For `status`: after how many seconds the client may come back.
         seconds: For `slow`.
@@ -27,7 +26,6 @@ class Fault:
     kind: str
     on: str = ""
     times: int | None = 1
-    skip: int = 0
     status: int = 500
     retry_after: int | None = None
     seconds: float = 0.0
@@ -63,9 +61,6 @@ class Faults:
         with self._lock:
             for fault in self._waiting:
                 if fault.times == 0 or not re.search(fault.on, request):
-                    continue
-                if fault.skip > 0:
-                    fault.skip -= 1
                     continue
                 if fault.times is not None:
                     fault.times -= 1

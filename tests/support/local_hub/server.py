@@ -97,7 +97,7 @@ def _make_handler(hub: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
                 self.rfile.read(int(headers.get("content-length", 0)) // 2)
                 self.close_connection = True
                 return
-            body = self._body(headers)
+            body = self.rfile.read(int(headers.get("content-length", 0)))
             if _has_kind(fault, "altered"):
                 body = _change_byte(body)
             request = Request(self.command, path, urllib.parse.parse_qs(query), headers, body)
@@ -108,16 +108,6 @@ def _make_handler(hub: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
             self._send(response, fault)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve
-
-        def _body(self, headers) -> bytes:
-            if headers.get("transfer-encoding", "").lower() != "chunked":
-                return self.rfile.read(int(headers.get("content-length", 0)))
-            parts = []
-            while size := int(self.rfile.readline().split(b";")[0], 16):
-                parts.append(self.rfile.read(size))
-                self.rfile.readline()
-            self.rfile.readline()
-            return b"".join(parts)
 
         def _send(self, response: Response, fault: Fault | None):
             body = response.body

@@ -9,30 +9,22 @@ from .messages import Response
 from .store import Commit, Entry, Repository, Store
 
 
-def read_metadata(text: str) -> dict:
-    """Return the YAML at the top of a card, empty where there is none or it is broken."""
-    match = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
-    try:
-        metadata = yaml.safe_load(match[1]) if match else {}
-    except yaml.YAMLError:
-        metadata = {}
-    return metadata if isinstance(metadata, dict) else {}
-
-
-def find_metadata_error(text: str) -> str | None:
-    """Say what is wrong with the YAML at the top of a card, if anything."""
+def read_metadata(text: str) -> tuple[dict, str | None]:
+    """Return the YAML at the top of a card, empty if it is broken, and what is wrong with it."""
     match = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
     try:
         metadata = yaml.safe_load(match[1]) if match else {}
     except yaml.YAMLError as error:
-        return f"the metadata is not YAML: {str(error).splitlines()[0]}"
-    return None if metadata is None or isinstance(metadata, dict) else "the metadata is no mapping"
+        return {}, f"the metadata is not YAML: {str(error).splitlines()[0]}"
+    if metadata is None or isinstance(metadata, dict):
+        return metadata or {}, None
+    return {}, "the metadata is no mapping"
 
 
 def describe(store: Store, repository: Repository, commit_id: str, blobs: bool = False) -> dict:
     """Describe a repository at a commit, with its files."""
     commit = repository.commits[commit_id]
-    metadata = read_metadata(store.read_text(commit, "README.md"))
+    metadata, _ = read_metadata(store.read_text(commit, "README.md"))
     tags = [str(tag) for tag in metadata.get("tags") or []]
     description = {
         "_id": hashlib.sha1(repository.id.encode()).hexdigest()[:24],
@@ -42,14 +34,9 @@ def describe(store: Store, repository: Repository, commit_id: str, blobs: bool =
         "lastModified": commit.date,
         "createdAt": repository.created,
         "private": repository.private,
-        "gated": False,
-        "disabled": False,
-        "downloads": 0,
-        "likes": 0,
         "tags": tags,
         "cardData": metadata,
         "siblings": [_to_sibling(path, commit.files[path], blobs) for path in sorted(commit.files)],
-        "usedStorage": sum(entry.size for entry in commit.files.values()),
     }
     if repository.kind == "model":
         description["modelId"] = repository.id
