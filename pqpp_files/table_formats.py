@@ -11,7 +11,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, dropwhile, filterfalse
 from pathlib import Path
@@ -36,7 +36,6 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
 """Names of columns of prompts, in lower case."""
 _SYNONYMS = {"prompt": PROMPT_NAMES, "prompt_id": ("promptid", "queryid")}
-_MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 _NUMBER = re.compile(r"\s*[+-]?([0-9]*[.])?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
 
@@ -381,18 +380,10 @@ class Parquet(Format):
             return file.read(columns=selected).select(selected).to_pydict()
 
 
-class _SheetRow(list[Any]):
-    """A row of a sheet: its number, and whether some cells are merged with the cells above them."""
-
-    number, is_continued = 0, False
-
-
 class Excel(Format):
     """A sheet of an Excel file: the first one with prompts, else the first one.
 
-    Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
-    are merged down a column have the value of the first one. A second header row below merged cells
-    names the columns of each group; a name that occurs in several groups follows its group's name.
+    Blank rows are skipped, and so are titles: rows with a single cell above the header.
     """
 
     def read(self, numbers_as_text: bool = False) -> Columns:
@@ -400,64 +391,50 @@ class Excel(Format):
         with require_extra(f"reading {self.path}", "excel"):
             import zipfile
 
-            from openpyxl import load_workbook, utils
+            from openpyxl import load_workbook
         with reraise(f"{self.path} is not an Excel file", "save the table as CSV"):
             content, limit = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, limit)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
-            def iterate_rows(sheet: Any) -> Iterator[_SheetRow]:
-                ends = {  # the ends of merged cells, by their start
-                    (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
-                    for column, row, end in _MERGED.findall(sheet._get_source().read())
-                }
-                merged: dict[int, tuple[int, Any]] = {}
+            def iterate_rows(sheet: Any) -> Iterator[tuple[int, Sequence[Any]]]:
                 for number, cells in enumerate(sheet.values, 1):
                     self.used_bytes += 32 + 8 * len(cells)
                     check_size(self.used_bytes, self.path, limit)
-                    if not {*cells} - {None}:
-                        continue  # blank rows would fill the memory
-                    row = _SheetRow(cells)
-                    row.number = number
-                    for column, cell in enumerate(cells, 1) if ends else ():
-                        if (number, column) in ends:
-                            merged[column] = ends[number, column], cell
-                        elif number <= merged.get(column, (0,))[0]:
-                            row.is_continued, row[column - 1] = True, merged[column][1]
-                    yield row
+                    if {*cells} - {None}:  # blank rows would fill the memory
+                        yield number, cells
 
-            tables = {one.title: skip_title_rows(iterate_rows(one)) for one in book.worksheets}
+            tables = {
+                one.title: skip_title_rows(dict(iterate_rows(one))) for one in book.worksheets
+            }
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path} has only empty sheets; add a header and rows")
-        with_prompts = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
+        headers = {
+            name: ["" if cell is None else str(cell) for cell in next(iter(rows.values()))]
+            for name, rows in sheets.items()
+        }
+        with_prompts = (name for name, header in headers.items() if find_column(header, "prompt"))
         sheet = next(with_prompts, next(iter(sheets)))
         self.assumptions |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
-        header, *rows = sheets[sheet]
-        if rows and rows[0].is_continued:
-            pairs = [*zip(header, rows[0], strict=False)]
-            if any(b and not a for a, b in pairs) or all(b in (a, None) for a, b in pairs):
-                names, rows = [str(b or a) for a, b in pairs], rows[1:]
-                top: list[str] = [*itertools.accumulate(header, lambda a, b: b or a)]
-                header = [f"{top[n]} {b}" if names.count(b) > 1 else b for n, b in enumerate(names)]
-        self.skipped = {*range(1, rows[-1].number if rows else 1)} - {row.number for row in rows}
-        positions = {name: n for n, name in enumerate(header)}
-        selected = self._select([*filter(None, header)])
+        numbers, rows = list(sheets[sheet]), [*sheets[sheet].values()][1:]
+        self.skipped = {*range(1, numbers[-1])}.difference(numbers[1:])
+        positions = {name: n for n, name in enumerate(headers[sheet])}
+        selected = self._select([*filter(None, headers[sheet])])
         return {name: [row[positions[name]] for row in rows] for name in selected}
 
 
-def skip_title_rows(table: Iterable[Any]) -> list[Any]:
-    """Return the rows of a sheet from its header on, without blank rows.
+def skip_title_rows(rows: Mapping[int, Sequence[Any]]) -> dict[int, Sequence[Any]]:
+    """Return the rows of a sheet from its header on, by their numbers.
 
     Example:
-        >>> skip_title_rows([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
-        [['prompt', '7'], ('a cat', 1)]
+        >>> skip_title_rows({1: ("Votes", None), 3: ("prompt", 7), 4: ("a cat", 1)})
+        {3: ('prompt', 7), 4: ('a cat', 1)}
     """
-    filled = [(row, sum(cell is not None for cell in row)) for row in table]
-    width = min(2, max((count for _, count in filled), default=0))
-    rows = [row for row, count in dropwhile(lambda item: item[1] < width, filled) if count]
-    return [["" if name is None else str(name) for name in row] for row in rows[:1]] + rows[1:]
+    counts = {n: sum(cell is not None for cell in cells) for n, cells in rows.items()}
+    width = min(2, max(counts.values(), default=0))
+    return dict(dropwhile(lambda item: counts[item[0]] < width, rows.items()))
 
 
 class Stata(Format):

@@ -228,10 +228,13 @@ def parse_number(text: str) -> float | None:
     return number if math.isfinite(number) or not text.strip() else None
 
 
+def _is_trec(path: Path) -> bool:
+    """Return whether a file is in TREC format, which can have any name."""
+    return str(path) != "-" and find_suffix(path) not in _SUFFIXES
+
+
 def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read a file of judgments in the layout that its suffix and the options define."""
-    # TREC runs and qrels can have any name.
-    is_table = str(file) == "-" or find_suffix(str(file)) in _SUFFIXES
     prompt_role = "prompt_id" if options.prompts else "prompt"
     required = [prompt_role, *FILE_KINDS[kind].needed[1:]]
     model = options.model if kind in ("judgments", "rankings") else model
@@ -251,7 +254,7 @@ def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) 
                 _convert_list_keys(table, options)
     elif kind == "rankings" and options.models:
         table = _read_wide_table(kind, file, prompt_role, options)
-    elif kind in ("runs", "relevance") and isinstance(file, Path) and not is_table:
+    elif kind in ("runs", "relevance") and isinstance(file, Path) and _is_trec(file):
         table = _read_trec(file, kind == "runs", options)
         model = model or file.name.removesuffix(".gz").rsplit(".", 1)[0]
     else:

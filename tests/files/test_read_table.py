@@ -50,23 +50,6 @@ def encode_excel(rows, *more):
     return content.getvalue()
 
 
-def test_merged_cells_have_the_value_of_the_first(tmp_path):
-    book, names = openpyxl.Workbook(), (["prompt", "v", None, "t"], [None, "x", "y", "x"])
-    for line in (["May"], *names, ["a", 1, 2, 9], [None, 0, 2, 8], [], ["b", 3, 4, 7]):
-        book.active.append(line)
-    for cells in ("A1:C1", "A2:A3", "B2:C2", "A4:A6"):
-        book.active.merge_cells(cells)
-    book.save(tmp_path / "votes.xlsx")
-    table = read_table(tmp_path / "votes.xlsx")
-    assert table.locate(2).endswith("row 7"), "not as a spreadsheet shows it"
-    assert table.columns == {
-        "prompt": ["a", "a", "b"],
-        "v x": [1, 0, 3],
-        "y": [2, 2, 4],
-        "t x": [9, 8, 7],
-    }
-
-
 LINES = "\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS).encode()
 FILES = {
     "comma.csv": encode_csv(","),
