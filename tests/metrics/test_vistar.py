@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import (
-    hwpq,
-    light_direction,
-    penetration,
-    text_rendering,
-)
+from pqpp_metrics.functional import hwpq, light_direction, penetration, text_rendering
 from pqpp_metrics.functional.vistar import _levenshtein
 
 ANSWERS = {

@@ -31,11 +31,7 @@ TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")
 @pytest.mark.daily
 def test_report_is_accessible_in_every_look(page, open_page):
     tab = open_page(page)
-    assert tab.locator("nav.contents a").all_inner_texts()[:3] == [
-        "Summary",
-        "Ranking",
-        "Tables",
-    ]
+    assert tab.locator("nav.contents a").all_inner_texts()[:3] == ["Summary", "Ranking", "Tables"]
     for link in tab.locator("nav.contents a").all():
         assert tab.locator(link.get_attribute("href")).count() == 1
     assert tab.locator("svg[role=img]").count() == tab.locator("svg[role=img][aria-label]").count()

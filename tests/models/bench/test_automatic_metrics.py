@@ -9,11 +9,7 @@ from scipy import stats
 
 from pqpp_models import PredictorError
 from pqpp_models.bench.lookup import join_by_prompt
-from pqpp_models.bench.protocol import (
-    Predictions,
-    evaluate_predictions,
-    list_experiment_columns,
-)
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, list_experiment_columns
 from pqpp_models.bench.run import list_metric_columns, parse_target
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_heading
