@@ -121,9 +121,7 @@ def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
         xp.sort(prediction, stable=False), at_fixations, side="left"
     )
     if convention in ("mit", "richhf"):  # their loops pass the fixated pixels one by one
-        ranks = xp.astype(xp.arange(1, hits + 1), xp.float64)
-        if hasattr(n_above, "device"):
-            ranks = xp.asarray(ranks, device=n_above.device)
+        ranks = xp.cumulative_sum(xp.ones_like(n_above, dtype=xp.float64))
         # The "richhf" loop subtracts one fixated pixel too few.
         n_fixated = ranks - 1 if convention == "richhf" else ranks
         false_rate = (xp.flip(xp.astype(n_above, xp.float64)) - n_fixated) / n_others
