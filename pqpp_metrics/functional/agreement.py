@@ -29,9 +29,6 @@ from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._studentised import make_rate_result
 from pqpp_metrics.functional._votes import compute_disagreement, get_ac1, get_agreement_interval
 
-_SCORE_TIES = ("wrong", "half", "dropped")
-_LEVELS = ("nominal", "ordinal", "interval")
-
 
 def fleiss_kappa(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
     """Return Fleiss' kappa: agreement of several raters on categories, beyond chance.
@@ -161,7 +158,7 @@ def krippendorff_alpha(
         >>> round(result.statistic, 4), result.n
         (0.4444, 3)
     """
-    _inputs.require_choice("level", level, _LEVELS)
+    _inputs.require_choice("level", level, ("nominal", "ordinal", "interval"))
     items, values = _flatten_ratings(ratings, 2, level)
     ratio, effects = compute_disagreement(items, values, level)
     value = 1 - ratio * (len(values) - 1) / len(values)
@@ -324,7 +321,7 @@ def pairwise_accuracy(
         >>> result.statistic, result.n, result["n_ties"]
         (0.5, 2, 1)
     """
-    _inputs.require_choice("score_ties", score_ties, _SCORE_TIES)
+    _inputs.require_choice("score_ties", score_ties, ("wrong", "half", "dropped"))
     tie_tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     scores = _inputs.as_floats("predictions", predictions, ndim=2)
     preference = _inputs.as_floats("references", references, ndim=1)
