@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import torch
 from torch import nn
-from torch.nn import functional
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput
@@ -416,7 +415,7 @@ def squared_error(
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the mean cross-entropy of tokens that are not ignored; 0 if all are ignored."""
-    total = functional.cross_entropy(
+    total = nn.functional.cross_entropy(
         logits.float().flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
     )
     return total / (labels != -100).sum().clamp(min=1)
