@@ -281,8 +281,7 @@ def rank_by_role(
     prompt_means = frame.pivot_table("score", ["generator", "prompt_id"], "angle")
     generators = prompt_means.index.unique("generator").tolist()
     columns = {angle: prompt_means[angle].unstack() for angle in ANGLES if angle in prompt_means}
-    is_complete = {angle: table.notna().any(axis=1).all() for angle, table in columns.items()}
-    tables = {angle: columns[angle].to_numpy() for angle in columns if is_complete[angle]}
+    tables = {a: t.to_numpy() for a, t in columns.items() if t.notna().any(axis=1).all()}
     if not tables:
         return []
     total = sum(weights[angle] for angle in tables)
