@@ -24,7 +24,6 @@ from pqpp_files.read_table import Table, read_table
 
 REFERENCE = "reference"
 _PURPOSES = ("training", "check", "control")
-_FLAGS = ("reference", *_PURPOSES)
 _MOST_CHARACTERS = 20_000
 _Row = Mapping[str, str]
 _ROW = "\0row"  # key of a row's number; no column has this name
@@ -164,7 +163,7 @@ def _read_rows(study: Study, table: Table, locate: _Locator) -> list[_Row]:
         for name, cell in row.items():
             if "\0" in cell:
                 raise AnnotationError(f"{locate(row)}: remove the NUL character from {name!r}")
-            if name in _FLAGS and cell.strip().lower() not in FLAGS:
+            if name in (REFERENCE, *_PURPOSES) and cell.strip().lower() not in FLAGS:
                 raise AnnotationError(f"{locate(row)}: {name!r} is {cell!r:.40}; write yes or no")
         rows.append(row)
     return rows
