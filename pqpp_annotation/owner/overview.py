@@ -15,6 +15,7 @@ from sqlalchemy import Text, cast, func, select
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner import ledger
+from pqpp_annotation.owner.ledger import PaymentRow, PersonRow
 from pqpp_annotation.protocol.admission import FilterResult, filter_people, to_build_options
 from pqpp_annotation.store.answers import Records, read_records
 from pqpp_annotation.store.items import count_items
@@ -146,8 +147,8 @@ class Overview:
     days: list[tuple[datetime.date, int]]
     labels: dict[float, int]
     standings: FilterResult
-    people: list[ledger.PersonRow]
-    dues: list[ledger.PaymentRow]
+    people: list[PersonRow]
+    dues: list[PaymentRow]
     disputes: list[dict[Any, Any]]
     money: dict[str, Any] | None
 
@@ -206,7 +207,7 @@ class StudyMonitor:
         refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self.store, refused)
 
-    def record_payments(self, method: str) -> list[ledger.PaymentRow]:
+    def record_payments(self, method: str) -> list[PaymentRow]:
         """Record all amounts due by a payment method as paid, and return the rows from before.
 
         Args:
@@ -266,9 +267,7 @@ def compute_overview(db: Transaction, key: str) -> Overview:
     )
 
 
-def _compute_progress(
-    db: Transaction, records: Records, people: list[ledger.PersonRow]
-) -> StudyProgress:
+def _compute_progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
     places, items = db.study.people_per_item, count_items(db)
     done = records.assignments
     done = done[(done["state"] == "done") & (done["purpose"] == "work")]
@@ -288,10 +287,7 @@ def _compute_progress(
 
 
 def _compute_costs(
-    study: Study,
-    people: list[ledger.PersonRow],
-    dues: list[ledger.PaymentRow],
-    progress: StudyProgress,
+    study: Study, people: list[PersonRow], dues: list[PaymentRow], progress: StudyProgress
 ) -> dict[str, Any] | None:
     rule = study.payment
     if rule is None:

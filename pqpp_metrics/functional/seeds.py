@@ -10,6 +10,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _influence, _inputs, _pairs
 from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
 from pqpp_metrics.functional._studentised import (
     StandardError,
@@ -81,10 +82,8 @@ def paired_seeds(
     sides = [_inputs.as_floats(name, values, ndim=2) for name, values in inputs.items()]
     for name, side in zip(inputs, sides, strict=True):
         _inputs.check_lengths("one row for each query", **{name: side, "references": y})
-    if len(y) < _influence.LEAST_PAIRS:
-        raise _inputs.shape_error(
-            "references", y, f"must have at least {_influence.LEAST_PAIRS} values"
-        )
+    if len(y) < LEAST_PAIRS:
+        raise _inputs.shape_error("references", y, f"must have at least {LEAST_PAIRS} values")
     if max(side.shape[1] for side in sides) < 2:
         raise MetricInputError("each side has one seed; add seeds, or use paired_permutation")
     (values, influences), (other_values, other) = (
