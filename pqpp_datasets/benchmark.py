@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.target_columns import Target, as_tuple, describe_features
+from pqpp_datasets.target_columns import Target, as_tuple, format_description
 from pqpp_files.foreign.json_values import read_json
 
 LICENCES = read_json(Path(__file__).with_name("licences.json"))
@@ -24,7 +24,10 @@ def make_features(
     def build_features(options: Mapping[str, object]):
         from datasets import Features
 
-        return describe_features(Features.from_arrow_schema(schema), targets)
+        features = Features.from_arrow_schema(schema)
+        for target in targets:
+            features[target.name].id = format_description(target)
+        return features
 
     return build_features
 

@@ -10,17 +10,11 @@ import datasets
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
+from pqpp_datasets import location
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.location import (
-    compare_with_published,
-    find_local_folder,
-    find_missing_files,
-    find_splits,
-    hash_needed_files,
-)
 from pqpp_datasets.sources import get_release
 from pqpp_files.errors import PqppError
 
@@ -49,11 +43,11 @@ class _Configuration(datasets.BuilderConfig):
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
         """Return the name of the cache folder, which depends on file contents and options."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
-        folder = find_local_folder(self.benchmark, self.data_dir)
+        folder = location.find_local_folder(self.benchmark, self.data_dir)
         get_version = self.benchmark.version_in
         self.version = get_version(folder) if get_version and folder else self.benchmark.version
         if folder is not None:
-            kwargs["data"] = hash_needed_files(self.benchmark, folder)
+            kwargs["data"] = location.hash_needed_files(self.benchmark, folder)
         for name, value in self.collect_options().items():
             kwargs[name] = self.benchmark.options[name](value)
         return super().create_config_id(kwargs, custom_features=custom_features)
@@ -90,12 +84,12 @@ class Pqpp(datasets.ArrowBasedBuilder):
         benchmark = self.config.benchmark
         folder, splits = None, list(benchmark.splits)
         if benchmark.folders:
-            folder = find_local_folder(benchmark, self.config.data_dir)
+            folder = location.find_local_folder(benchmark, self.config.data_dir)
             if folder is None:
                 folder = _download(benchmark, dl_manager.download_config)
             else:
-                compare_with_published(benchmark, folder)
-            if not (splits := find_splits(benchmark, folder)):
+                location.compare_with_published(benchmark, folder)
+            if not (splits := location.find_splits(benchmark, folder)):
                 raise _make_missing_error(benchmark, folder, benchmark.splits[0])
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
@@ -118,13 +112,13 @@ class Pqpp(datasets.ArrowBasedBuilder):
         benchmark = self.config.benchmark
         missing_splits = set(benchmark.splits).difference(self.info.splits or benchmark.splits)
         for name in missing_splits.intersection(re.findall(r"\w+", str(split))):
-            if folder := find_local_folder(benchmark, self.config.data_dir):
+            if folder := location.find_local_folder(benchmark, self.config.data_dir):
                 raise _make_missing_error(benchmark, folder, name)
         return super().as_dataset(split, **kwargs)
 
 
 def _make_missing_error(benchmark: Benchmark, folder: Path, split: str) -> BenchmarkError:
-    missing = next(iter(find_missing_files(benchmark, folder, split)), folder)
+    missing = next(iter(location.find_missing_files(benchmark, folder, split)), folder)
     remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
     return BenchmarkError(f"{missing} not found; {remedy}")
 

@@ -105,9 +105,7 @@ _SOURCE = Column("string", values=("mscoco", "drawbench"))
 
 # The published name of each column in v1.0, which has one file per split.
 _V1_0_COLUMNS: dict[str, str] = _FILES["v1.0"]
-_GENERATION, _RETRIEVAL, _CATEGORIES = (
-    _FILES[name] for name in ("generation", "retrieval", "categories")
-)
+_GENERATION, _RETRIEVAL, _CATEGORIES = map(_FILES.get, ("generation", "retrieval", "categories"))
 # Larger differences between published and exact means are not due to rounding.
 _TOLERANCE = 1e-6
 

@@ -190,7 +190,8 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
     Raises:
         BenchmarkError: The content does not match the schema.
     """
-    if (error := next(_get_validator(form).iter_errors(value), None)) is not None:
+    validator = load_validator(Path(__file__).with_name("forms.schema.json"), form)
+    if (error := next(validator.iter_errors(value), None)) is not None:
         location = "".join(f", {part!s:.40}" for part in error.absolute_path)
         expected = error.schema["description"]
         got = f"got {error.instance!r:.60}"
@@ -198,10 +199,12 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
 
 
 @functools.cache
-def _get_validator(form: str) -> Any:
+def load_validator(path: Path, form: str | None = None) -> Any:
+    """Return the validator of a JSON Schema file, or of one of its schemas by name."""
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(read_json(Path(__file__).with_name("forms.schema.json"))[form])
+    schema = read_json(path)
+    return Draft202012Validator(schema[form] if form else schema)
 
 
 def parse_published_json(text: str, name: str, line: int = 1) -> Any:

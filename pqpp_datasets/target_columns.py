@@ -344,7 +344,7 @@ def describe_targets(
         table: A table of texts and numbers, with one column per target.
         splits: Settings of the splits, stored as JSON under the key `pqpp`.
     """
-    ids = {target.name: {"id": _format_description(target)} for target in targets}
+    ids = {target.name: {"id": format_description(target)} for target in targets}
     features = {}  # written by hand, as importing `datasets` takes a second
     for name, arrow_type in zip(table.schema.names, map(str, table.schema.types), strict=True):
         dtype = "float64" if arrow_type == "double" else arrow_type
@@ -354,13 +354,6 @@ def describe_targets(
     if splits is not None:
         metadata[b"pqpp"] = json.dumps({"splits": splits}).encode()
     return table.replace_schema_metadata(metadata)
-
-
-def describe_features(features: Any, targets: Iterable[Target]) -> Any:
-    """Store descriptions of targets in a dataset's features, and return the features."""
-    for target in targets:
-        features[target.name].id = _format_description(target)
-    return features
 
 
 def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
@@ -387,7 +380,8 @@ def is_number(feature: Any) -> bool:
     return str(getattr(feature, "dtype", "")).startswith(("float", "int", "uint"))
 
 
-def _format_description(target: Target) -> str:
+def format_description(target: Target) -> str:
+    """Return the description of a target, which the feature of its column stores as its `id`."""
     return json.dumps({_KEY: target.as_dict()}, sort_keys=True)
 
 
@@ -395,9 +389,8 @@ def _read_description(feature: Any) -> Mapping[str, Any] | None:
     text = getattr(feature, "id", None)
     if not isinstance(text, str) or not is_number(feature):
         return None
-    try:
-        description = parse_json(text)
-    except ValueError:
-        return None  # an id of another tool
-    description = description.get(_KEY) if isinstance(description, dict) else None
-    return description if isinstance(description, dict) else None
+    with contextlib.suppress(ValueError):  # an id of another tool
+        content = parse_json(text)
+        if isinstance(content, dict) and isinstance(content.get(_KEY), dict):
+            return content[_KEY]
+    return None

@@ -1,13 +1,15 @@
 """A metric as a module of evaluate, with its description and further checks."""
 
 import inspect
+import json
 from typing import Any
 
 import datasets
 import evaluate
 
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import Form, labels_from_json, labels_to_json, to_plain
+from pqpp_metrics.forms import Form, map_labels, to_plain
 from pqpp_metrics.functional._containers import to_numpy
 from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import read_card_section
@@ -44,7 +46,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         inputs = []
         for name, entry in self.forms[0].items():
             column = inputs_and_options.pop(name)
-            inputs.append(labels_from_json(column) if entry.kind == "label" else column)
+            inputs.append(map_labels(parse_json, column) if entry.kind == "label" else column)
         return self.compute_checked(inputs, inputs_and_options)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **others: Any) -> None:
@@ -60,7 +62,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         for name, values in self.select_inputs(batch, self.forms[0]).items():
             column = to_plain(to_numpy(values))
             is_label = self.forms[0][name].kind == "label"
-            columns[name] = labels_to_json(column) if is_label else column
+            columns[name] = map_labels(json.dumps, column) if is_label else column
         super().add_batch(**columns)
 
     def compute(self, **inputs_and_options: Any) -> dict[str, Any]:

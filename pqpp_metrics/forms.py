@@ -5,13 +5,10 @@ A form maps each input to the type of one entry: a number, a text, a list of num
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-
-from pqpp_files.foreign.json_values import parse_json
 
 
 class Entry(NamedTuple):
@@ -57,28 +54,16 @@ RATINGS = ({"ratings": Entry("label", 1)},)
 CATEGORIES = ({"predictions": _LABEL, "references": _LABEL},)
 
 
-def labels_to_json(values: Any) -> Any:
-    """Return nested labels as JSON text, which Arrow stores whatever their types.
+def map_labels(convert: Callable[[Any], Any], values: Any) -> Any:
+    """Convert each label of nested lists, such as to JSON text, which Arrow stores for any type.
 
     Example:
-        >>> labels_to_json([["a"], [1]])
-        [['"a"'], ['1']]
+        >>> map_labels(str, [["a"], [1]])
+        [['a'], ['1']]
     """
     if isinstance(values, list):
-        return [labels_to_json(value) for value in values]
-    return json.dumps(values)
-
-
-def labels_from_json(values: Any) -> Any:
-    """Return the labels that `labels_to_json` converted to text.
-
-    Example:
-        >>> labels_from_json([['"a"'], ['1']])
-        [['a'], [1]]
-    """
-    if isinstance(values, list):
-        return [labels_from_json(value) for value in values]
-    return parse_json(values)
+        return [map_labels(convert, value) for value in values]
+    return convert(values)
 
 
 def to_plain(value: Any) -> Any:

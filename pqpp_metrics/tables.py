@@ -162,7 +162,7 @@ def join_tables(
         FileError: A named column is missing from a file.
     """
     # A range index identifies rows only if the index of another file is not a range.
-    are_ranges = all(_has_range_index(table) for table in tables.values() if table.index)
+    are_ranges = all(isinstance(table.index[1], range) for table in tables.values() if table.index)
     files = [
         _TableWithIds(p, table, _find_id_columns(table, used[p], id_columns, are_ranges))
         for p, table in tables.items()
@@ -208,13 +208,9 @@ def _find_id_columns(
     levels = index.split(",")
     # A column of an index with several levels is a part of an id.
     names = [key for key in KEYS if key in table and (key not in levels or key == index)]
-    if index and index not in names and not (without_ranges and _has_range_index(table)):
+    if index and index not in names and not (without_ranges and isinstance(labels, range)):
         names.insert(0 if len(levels) > 1 else len(names), index)
     return {name: get_texts(name) for name in names if name not in used}
-
-
-def _has_range_index(table: Table) -> bool:
-    return table.index is not None and isinstance(table.index[1], range)
 
 
 def describe_dropped(rows: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.blindness import find_model_leak
 from pqpp_annotation.study.images import CheckedImage, copy_images, get_copies, get_relative_path
-from pqpp_annotation.study.sources import ADDRESS, fetch_images
+from pqpp_annotation.study.sources import ADDRESS, fetch_images, make_folder
 from pqpp_annotation.study.study import Study, parse_study, read_study
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_files.atomic_write import lock_folder, write_file
@@ -24,7 +24,6 @@ from pqpp_files.read_table import Table, read_table
 
 REFERENCE = "reference"
 _PURPOSES = ("training", "check", "control")
-_FLAGS = ("reference", *_PURPOSES)
 _MOST_CHARACTERS = 20_000
 _Row = Mapping[str, str]
 _ROW = "\0row"  # key of a row's number; no column has this name
@@ -164,7 +163,7 @@ def _read_rows(study: Study, table: Table, locate: _Locator) -> list[_Row]:
         for name, cell in row.items():
             if "\0" in cell:
                 raise AnnotationError(f"{locate(row)}: remove the NUL character from {name!r}")
-            if name in _FLAGS and cell.strip().lower() not in FLAGS:
+            if name in (REFERENCE, *_PURPOSES) and cell.strip().lower() not in FLAGS:
                 raise AnnotationError(f"{locate(row)}: {name!r} is {cell!r:.40}; write yes or no")
         rows.append(row)
     return rows
@@ -251,7 +250,7 @@ def make_study(
     if target.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: the name of a study file must end in .yaml or .yml")
     # The lock keeps a failing run from deleting another run's copies.
-    with _make_folder(target.parent), lock_folder(target.parent):
+    with make_folder(target.parent), lock_folder(target.parent):
         if target.exists():
             raise AnnotationError(f"{path} already exists; use another file or add prompts to it")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
@@ -311,19 +310,6 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
         read_items(study, os.fspath(file)) as (items, images),
     ):
         return add_items(store, items, images)
-
-
-@contextlib.contextmanager
-def _make_folder(folder: Path) -> Iterator[None]:
-    """Create a folder for a block, and remove it if the block leaves it empty."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):  # not empty
-            for path in missing:
-                path.rmdir()
 
 
 def _format_yaml(study: Study) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,19 @@ from pqpp_files.hashes import hash_parts
 
 _AT_ONCE = 8
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+
+
+@contextlib.contextmanager
+def make_folder(folder: Path) -> Iterator[None]:
+    """Create a folder for a block, and remove it if the block leaves it empty."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # not empty
+            for path in missing:
+                path.rmdir()
 
 
 def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
@@ -30,13 +43,10 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
         {}
     """
     paths = {url: folder / hash_parts([url])[:32] for url in urls}
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    # Downloaded images stay for the next try.
+    with make_folder(folder), ThreadPoolExecutor(_AT_ONCE) as pool:
         faults = [fault for fault in pool.map(_download, paths.items()) if fault]
     if faults:
-        with contextlib.suppress(OSError):  # not empty: downloaded images stay for the next try
-            for path in missing:
-                path.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
         raise AnnotationError(f"{faults[0]}{more}; try again, or correct the table")
     return paths

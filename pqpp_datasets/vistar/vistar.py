@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import file_error, parse_published_json, read_text
+from pqpp_datasets.tables import file_error, load_validator, parse_published_json, read_text
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import read_json
 
@@ -207,7 +207,8 @@ def validate_questionnaire(questionnaire: Any) -> None:
     """
     from jsonschema.exceptions import best_match
 
-    if (error := best_match(_get_validator().iter_errors(questionnaire))) is not None:
+    validator = load_validator(Path(__file__).with_name("questionnaire.schema.json"))
+    if (error := best_match(validator.iter_errors(questionnaire))) is not None:
         location = "".join(f"[{part!r}]" for part in error.absolute_path)
         reason = " ".join(error.message.split())[:200]
         raise BenchmarkError(f"questionnaire{location}: {reason}; see questionnaire.schema.json")
@@ -224,13 +225,6 @@ def _require_sum(name: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
         raise BenchmarkError(f"questionnaire: {name} must sum to 1; got {total:.9g}")
-
-
-@functools.cache
-def _get_validator():
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(read_json(Path(__file__).with_name("questionnaire.schema.json")))
 
 
 def flatten_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:

@@ -22,7 +22,6 @@ from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess import verdicts as stored
 from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, get_settings
 from pqpp_feedback.assess.pictures import Picture, find_images
-from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import lock_folder
 from pqpp_files.errors import MissingExtraError, describe
@@ -101,7 +100,7 @@ def assess(
         1
     """
     path = expand(output).absolute()
-    identities = [get_model_columns(assessor) for assessor in assessors]
+    identities = [stored.get_model_columns(assessor) for assessor in assessors]
 
     def refuse_other_verdicts() -> None:
         read = stored.read_verdicts(path) if path.is_file() else ()
@@ -120,7 +119,7 @@ def assess(
 
     def compute(rows: pa.Table) -> pa.Table:
         batch = [ordered[number] for number in rows["picture"].to_pylist()]
-        return make_table(list(assess_rows(batch, assessors, batch_size)))
+        return stored.make_table(list(assess_rows(batch, assessors, batch_size)))
 
     start = time.perf_counter()
     share = share or get_process_share(os.environ)
@@ -188,7 +187,7 @@ def assess_rows(
         for number, picture in enumerate(batch):
             for assessor, verdicts in zip(assessors, results, strict=True):
                 evidence, verdict = failures.get(number) or next(verdicts)
-                yield make_row(picture, assessor, evidence, verdict)
+                yield stored.make_row(picture, assessor, evidence, verdict)
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Result]:
@@ -264,7 +263,7 @@ class AssessmentJob:
         """Return the verdicts on the images of a shard."""
         rows = list(assess_rows(self.to_pictures(table), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
-        return make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
+        return stored.make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
     def to_pictures(self, table: pa.Table) -> list[Picture]:
         """Return the pictures of prompts; a prompt without images has one that gives the reason."""

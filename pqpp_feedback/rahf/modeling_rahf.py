@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import torch
 from torch import nn
-from torch.nn import functional
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput
@@ -37,15 +36,14 @@ class ChannelScaleNorm(nn.Module):
     The released weights use this norm, which has no mean and no bias.
     """
 
-    def __init__(self, channels: int, eps: float = 1e-8) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(channels))
-        self.eps = eps
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Normalise a map of shape `(batch, channels, height, width)`."""
         mean_square = features.float().square().mean(dim=1, keepdim=True)
-        scale = torch.rsqrt(mean_square + self.eps).to(features.dtype)
+        scale = torch.rsqrt(mean_square + 1e-8).to(features.dtype)
         return features * scale * self.weight[:, None, None]
 
 
@@ -388,18 +386,19 @@ def _apply_head(head, features, row, task, batch: int, first: int, last: int) ->
 
 
 def squared_error(
-    predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
+    predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float]
 ) -> torch.Tensor:
     """Return the mean squared error of entries that are NaN in neither input; 0 if there are none.
 
     Args:
         predicted: `(batch, outputs, ...)`; NaN if missing.
         labels: Same shape.
-        weights: One per output; default: equal weights.
+        weights: One per output.
 
     Example:
         >>> nan = float("nan")
-        >>> float(squared_error(torch.tensor([0.0, nan, 3.0]), torch.tensor([2.0, 1.0, nan])))
+        >>> predicted, labels = torch.tensor([[0.0, nan, 3.0]]), torch.tensor([[2.0, 1.0, nan]])
+        >>> float(squared_error(predicted, labels, [1, 1, 1]))
         4.0
         >>> float(squared_error(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 2.0]]), [1, 3]))
         3.25
@@ -408,16 +407,15 @@ def squared_error(
     # Replace NaN before the difference, because NaN times zero is NaN in the gradient.
     error = torch.where(known, predicted, 0) - torch.where(known, labels.to(predicted.dtype), 0)
     counts = known.to(error.dtype)
-    if weights is not None:
-        scale = torch.tensor(weights, dtype=error.dtype, device=error.device)
-        counts = counts * scale.reshape(-1, *[1] * (error.ndim - 2))
+    scale = torch.tensor(weights, dtype=error.dtype, device=error.device)
+    counts = counts * scale.reshape(-1, *[1] * (error.ndim - 2))
     total = counts.sum()
     return (error.square() * counts).sum() / torch.where(total > 0, total, 1)
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the mean cross-entropy of tokens that are not ignored; 0 if all are ignored."""
-    total = functional.cross_entropy(
+    total = nn.functional.cross_entropy(
         logits.float().flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
     )
     return total / (labels != -100).sum().clamp(min=1)

@@ -22,7 +22,6 @@ from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.paths import expand
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional.agreement import pairwise_accuracy
-from pqpp_metrics.functional.match_rate import match_rate
 from pqpp_metrics.tables import as_text
 
 _CHOICES = {"a": 1, "b": -1, "tie": 0}
@@ -163,15 +162,13 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
 def _get_accuracy(values: Sequence[Sequence[float]], preferred: Sequence[int]) -> dict[str, Any]:
     if not values:
         return {"pairs": 0, "equal scores": 0, "no preference": 0}
-    result = pairwise_accuracy(values, preferred, score_ties="wrong")
+    result = pairwise_accuracy(values, preferred)
     names = {"pairs": "n", "equal scores": "n_score_ties", "no preference": "n_ties"}
     counts = {column: result[name] for column, name in names.items()}
     if not result["n"]:
         return counts
-    correct = round(result["pairwise_accuracy"] * result["n"])
-    rate = match_rate([1] * correct + [0] * (int(result["n"]) - correct))
-    accuracy = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
-    ties_half = (correct + result["n_score_ties"] / 2) / result["n"]
+    accuracy = tuple(result[name] for name in ("pairwise_accuracy", "ci_low", "ci_high"))
+    ties_half = pairwise_accuracy(values, preferred, score_ties="half").statistic
     return {"accuracy": accuracy, "ties half": ties_half, **counts}
 
 
@@ -284,8 +281,7 @@ def rank_by_role(
     prompt_means = frame.pivot_table("score", ["generator", "prompt_id"], "angle")
     generators = prompt_means.index.unique("generator").tolist()
     columns = {angle: prompt_means[angle].unstack() for angle in ANGLES if angle in prompt_means}
-    is_complete = {angle: table.notna().any(axis=1).all() for angle, table in columns.items()}
-    tables = {angle: columns[angle].to_numpy() for angle in columns if is_complete[angle]}
+    tables = {a: t.to_numpy() for a, t in columns.items() if t.notna().any(axis=1).all()}
     if not tables:
         return []
     total = sum(weights[angle] for angle in tables)

@@ -101,13 +101,12 @@ def convert_maps(
 def pair_maps(
     xp: ModuleType, prediction: Array, reference: Array, counts: bool = False
 ) -> tuple[SaliencyMap, SaliencyMap]:
-    """Return a checked predicted and true map; a bool reference is not converted to float64.
+    """Return a checked predicted and true map; a bool reference that `counts` stays bool.
 
     Raises:
         MetricInputError: NaN or infinite values, a negative reference.
     """
-    reference = reference if counts else as_map(xp, reference)
-    q = SaliencyMap(xp, as_true_map(xp, "references", reference, counts))
+    q = SaliencyMap(xp, as_true_map(xp, reference, counts))
     p = SaliencyMap(xp, as_map(xp, prediction))
     # The sum is not finite if any value is NaN or infinite, or if finite values overflow.
     if not math.isfinite(p.total):
@@ -120,24 +119,24 @@ def as_map(xp: ModuleType, values: Array) -> Array:
     return xp.astype(values, xp.float64, copy=False)
 
 
-def as_true_map(xp: ModuleType, name: str, values: Array, counts: bool = False) -> Array:
-    """Return a true map as float64 or bool; raise unless it is finite and not negative.
+def as_true_map(xp: ModuleType, values: Array, counts: bool) -> Array:
+    """Return a true map as float64, or bool if it `counts`; raise unless it is finite and from 0.
 
     A map that `counts` fixations may contain fractions, as weights, but not in most pixels.
     """
-    if xp.isdtype(values.dtype, "bool"):
+    if counts and xp.isdtype(values.dtype, "bool"):
         return values
     values = as_map(xp, values)
     lowest = float(xp.min(values))
     if not (lowest >= 0 and math.isfinite(float(xp.sum(values)))):
-        _inputs.require_finite(name, values)
+        _inputs.require_finite("references", values)
         if lowest >= 0:
             raise MetricInputError(SCALE_ERROR)
-        raise MetricInputError(f"`{name}` must contain no negative value; got {lowest:g}")
+        raise MetricInputError(f"`references` must contain no negative value; got {lowest:g}")
     if counts:  # a few thousand pixels are enough to check
         sample = xp.reshape(values, (-1,))
         sample = sample[:: max(1, sample.shape[0] // 4096)]
         if float(xp.mean(xp.astype(sample % 1 > 0, xp.float64))) > 0.5:
-            fault = f"`{name}` has fractions in most pixels, like a continuous map"
-            raise MetricInputError(f"{fault}; use counts of fixations, or `{name} > 0`")
+            fault = "`references` has fractions in most pixels, like a continuous map"
+            raise MetricInputError(f"{fault}; use counts of fixations, or `references > 0`")
     return values

@@ -6,14 +6,8 @@ The thresholds of AUC-Judd's ROC curve are the predictions at the fixated pixels
 import math
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import _maps
 from pqpp_metrics.functional._containers import Array
-from pqpp_metrics.functional._maps import (
-    OF_PYSALIENCY,
-    SCALE_ERROR,
-    SaliencyMap,
-    sum_codeviations,
-    sum_products,
-)
 
 _RICHHF_EPSILON = 1e-8
 _EPSILON = dict.fromkeys(("tuebingen", "unisal"), 2.2204e-16)
@@ -21,7 +15,7 @@ _EPSILON |= {"mit": 2.0**-52, "richhf": _RICHHF_EPSILON}
 _PYSALIENCY_FLOOR = 1e-20
 
 
-def compute_nss(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
+def compute_nss(p: _maps.SaliencyMap, q: _maps.SaliencyMap, convention: str) -> float:
     xp, is_bool = p.xp, p.xp.isdtype(q.values.dtype, "bool")
     fixated = q.values if is_bool else q.values > 0
     deviations = p.values[fixated] - p.mean
@@ -30,7 +24,7 @@ def compute_nss(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     if p.is_flat:
         return 0.0
     mean = float(xp.mean(deviations))
-    if convention in OF_PYSALIENCY and not is_bool:
+    if convention in _maps.OF_PYSALIENCY and not is_bool:
         counts = q.values[fixated]
         mean = float(xp.sum(deviations * counts) / xp.sum(counts))
     degrees = p.pixels - 1 if convention in ("mit", "richhf") else p.pixels
@@ -38,7 +32,7 @@ def compute_nss(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     return mean / (spread + _RICHHF_EPSILON if convention == "richhf" else spread)
 
 
-def compute_cc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
+def compute_cc(p: _maps.SaliencyMap, q: _maps.SaliencyMap, convention: str) -> float:
     if q.is_flat or (p.is_flat and convention in ("mit", "unisal")):
         return math.nan
     if p.is_flat:
@@ -46,28 +40,28 @@ def compute_cc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     divisor = math.sqrt(p.squares) * math.sqrt(q.squares)
     if convention == "richhf":
         divisor += _RICHHF_EPSILON
-    return min(1.0, max(-1.0, sum_codeviations(p, q) / divisor))
+    return min(1.0, max(-1.0, _maps.sum_codeviations(p, q) / divisor))
 
 
-def compute_kld(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
+def compute_kld(p: _maps.SaliencyMap, q: _maps.SaliencyMap, convention: str) -> float:
     xp, (mass, density) = p.xp, _get_density(p, convention)
     if q.total == 0 or (mass == 0 and convention == "unisal"):
         return math.nan
     if convention == "pysaliency":
         truth, density = q.values + _PYSALIENCY_FLOOR, density + _PYSALIENCY_FLOOR
         mass, q_mass = (total + _PYSALIENCY_FLOOR * p.pixels for total in (mass, q.total))
-        divergence = sum_products(xp, truth, xp.log(truth / density))
+        divergence = _maps.sum_products(xp, truth, xp.log(truth / density))
         return divergence / q_mass + math.log(mass / q_mass)
     epsilon = _EPSILON[convention]
     added = epsilon if convention == "richhf" else 0.0
     truth = q.values / (q.total + added)
     density = density / ((mass + added) or 1.0)  # "mit" leaves an empty map as it is
-    return sum_products(xp, truth, xp.log(epsilon + truth / (density + epsilon)))
+    return _maps.sum_products(xp, truth, xp.log(epsilon + truth / (density + epsilon)))
 
 
-def _get_density(p: SaliencyMap, convention: str) -> tuple[float, Array]:
+def _get_density(p: _maps.SaliencyMap, convention: str) -> tuple[float, Array]:
     """Return the prediction's mass, and the values to divide by it."""
-    if convention not in OF_PYSALIENCY:
+    if convention not in _maps.OF_PYSALIENCY:
         if p.lowest < 0:
             fault = f"`predictions` contains {p.lowest:g}, and a density must not be negative"
             raise MetricInputError(f"{fault}; apply exp, or use convention='tuebingen'")
@@ -76,11 +70,11 @@ def _get_density(p: SaliencyMap, convention: str) -> tuple[float, Array]:
     shifted = p.values - p.lowest if p.lowest < 0 else p.values
     mass = float(p.xp.sum(shifted))
     if not math.isfinite(mass):
-        raise MetricInputError(SCALE_ERROR)
+        raise MetricInputError(_maps.SCALE_ERROR)
     return (mass, shifted) if mass else (float(p.pixels), p.xp.ones_like(shifted))
 
 
-def compute_sim(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
+def compute_sim(p: _maps.SaliencyMap, q: _maps.SaliencyMap, convention: str) -> float:
     xp = p.xp
     if convention == "mit":
         # Both maps are first stretched to [0, 1].
@@ -100,11 +94,11 @@ def compute_sim(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     return float(xp.sum(xp.minimum(density * scale, q.values))) / (q.total + added)
 
 
-def compute_mse(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
+def compute_mse(p: _maps.SaliencyMap, q: _maps.SaliencyMap, convention: str) -> float:
     return float(p.xp.sum((p.values - q.values) ** 2)) / p.pixels
 
 
-def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
+def compute_auc(p: _maps.SaliencyMap, q: _maps.SaliencyMap, convention: str) -> float:
     xp = p.xp
     prediction, truth = (xp.reshape(side.values, (-1,)) for side in (p, q))
     fixated = truth > 0
@@ -112,7 +106,7 @@ def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     hits, n_others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
     if hits == 0 or n_others == 0:
         return math.nan
-    is_repeated = convention in OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool")
+    is_repeated = convention in _maps.OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool")
     weights = truth[fixated] if is_repeated else xp.ones_like(at_fixations)
     order = xp.argsort(at_fixations, stable=False)
     at_fixations, weights = xp.take(at_fixations, order), xp.take(weights, order)
@@ -121,9 +115,7 @@ def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
         xp.sort(prediction, stable=False), at_fixations, side="left"
     )
     if convention in ("mit", "richhf"):  # their loops pass the fixated pixels one by one
-        ranks = xp.astype(xp.arange(1, hits + 1), xp.float64)
-        if hasattr(n_above, "device"):
-            ranks = xp.asarray(ranks, device=n_above.device)
+        ranks = xp.cumulative_sum(xp.ones_like(n_above, dtype=xp.float64))
         # The "richhf" loop subtracts one fixated pixel too few.
         n_fixated = ranks - 1 if convention == "richhf" else ranks
         false_rate = (xp.flip(xp.astype(n_above, xp.float64)) - n_fixated) / n_others

@@ -24,14 +24,10 @@ from pqpp_metrics.functional._categories import (
     to_label_array,
 )
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._inputs import as_floats, require_between, shape_error
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._studentised import make_rate_result
 from pqpp_metrics.functional._votes import compute_disagreement, get_ac1, get_agreement_interval
-
-_SCORE_TIES = ("wrong", "half", "dropped")
-_LEVELS = ("nominal", "ordinal", "interval")
 
 
 def fleiss_kappa(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
@@ -60,7 +56,7 @@ def fleiss_kappa(ratings: Values, confidence: float = 0.95, interval: str = "inf
     (codes,), categories = encode_labels(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
-        raise shape_error("ratings", codes, "must have at least 2 raters")
+        raise _inputs.shape_error("ratings", codes, "must have at least 2 raters")
     if items > 2 and isinstance(categories[0], int) and categories[0] >= 0:
         sums = np.array(categories)[codes].sum(axis=1)
         differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
@@ -162,7 +158,7 @@ def krippendorff_alpha(
         >>> round(result.statistic, 4), result.n
         (0.4444, 3)
     """
-    _inputs.require_choice("level", level, _LEVELS)
+    _inputs.require_choice("level", level, ("nominal", "ordinal", "interval"))
     items, values = _flatten_ratings(ratings, 2, level)
     ratio, effects = compute_disagreement(items, values, level)
     value = 1 - ratio * (len(values) - 1) / len(values)
@@ -260,11 +256,11 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     """
     from scipy.special import fdtri
 
-    confidence = require_between("confidence", confidence, 0, 1)
-    values = as_floats("ratings", ratings, ndim=2)
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    values = _inputs.as_floats("ratings", ratings, ndim=2)
     n, k = values.shape
     if min(n, k) < 2:
-        raise shape_error("ratings", values, "must have at least 2 items and 2 raters")
+        raise _inputs.shape_error("ratings", values, "must have at least 2 items and 2 raters")
     items, raters = values.mean(axis=1), values.mean(axis=0)
     rest = values - items[:, None] - raters + values.mean()
     between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
@@ -325,7 +321,7 @@ def pairwise_accuracy(
         >>> result.statistic, result.n, result["n_ties"]
         (0.5, 2, 1)
     """
-    _inputs.require_choice("score_ties", score_ties, _SCORE_TIES)
+    _inputs.require_choice("score_ties", score_ties, ("wrong", "half", "dropped"))
     tie_tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     scores = _inputs.as_floats("predictions", predictions, ndim=2)
     preference = _inputs.as_floats("references", references, ndim=1)
@@ -387,14 +383,14 @@ def bradley_terry(
         >>> result["strength"].round(4).tolist()  # half of log(3) above and below 0
         [0.5493, -0.5493]
     """
-    wins = as_floats("wins", wins, ndim=2)
+    wins = _inputs.as_floats("wins", wins, ndim=2)
     models = len(wins)
     if wins.shape != (models, models) or models < 2:
-        raise shape_error("wins", wins, "must be a square matrix with at least 2 models")
+        raise _inputs.shape_error("wins", wins, "must be a square matrix with at least 2 models")
     if (wins < 0).any() or np.diagonal(wins).any():
         raise MetricInputError("`wins` must not be negative, and must be 0 on the diagonal")
-    confidence = require_between("confidence", confidence, 0, 1)
-    prior_wins = require_between("prior_wins", prior_wins, 0, 1e300, from_low=True)
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    prior_wins = _inputs.require_between("prior_wins", prior_wins, 0, 1e300, from_low=True)
     wins = wins + prior_wins * (1 - np.eye(models))
     is_connected = (wins > 0) | np.eye(models, dtype=bool)
     for _ in range(models.bit_length()):

@@ -24,7 +24,6 @@ from pqpp_metrics.functional._rankings.inputs import (
 )
 from pqpp_metrics.functional._rankings.ranked import get_mean_gains, get_ranked_gains
 
-_GAINS = ("linear", "exponential")
 _MAX_EXPONENT = 1000
 
 
@@ -79,7 +78,7 @@ def ndcg(
             gained.append(xp.asarray(values, device=array_api_compat.device(grades)))
         inputs = replace(inputs, relevance=gained[0], missing=gained[1])
     else:
-        require_choice("gains", gains, _GAINS)
+        require_choice("gains", gains, ("linear", "exponential"))
     exponential = gains == "exponential"
     grades = inputs.relevance
     if inputs.missing.shape[1]:

@@ -15,8 +15,6 @@ from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
 
-_ALTERNATIVES = ("less", "greater", "two-sided")
-
 
 def mann_whitney(
     x: Values, y: Values, alternative: str = "less", tie_tolerance: float = TIE_TOLERANCE
@@ -46,7 +44,7 @@ def mann_whitney(
     """
     from scipy.stats import mannwhitneyu
 
-    _inputs.require_choice("alternative", alternative, _ALTERNATIVES)
+    _inputs.require_choice("alternative", alternative, ("less", "greater", "two-sided"))
     x, y = _inputs.as_floats("x", x, ndim=1), _inputs.as_floats("y", y, ndim=1)
     tie_tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     pooled = _pairs.merge_ties(np.concatenate([x, y]), tie_tolerance)

@@ -168,7 +168,6 @@ def _require_range(name, values, low, high):
 _LEVELS = 4
 # Weights are decimals of a language model; their sum is 1 up to rounding.
 _SUM_TOLERANCE = 1e-6
-_TIES = ("false", "true")
 
 
 def hwpq(
@@ -209,7 +208,7 @@ def hwpq(
         >>> result["hwpq"], result["levels"][:2].tolist()
         (0.7, [1.0, 0.0])
     """
-    _inputs.require_choice("ties", ties, _TIES)
+    _inputs.require_choice("ties", ties, ("false", "true"))
     yes, no = _is_confirmed("positive", positive, ties), _is_confirmed("negative", negative, ties)
     levels = _inputs.as_floats("levels", levels, ndim=1)
     weights = _as_weights("question_weights", question_weights)

@@ -40,7 +40,7 @@ def test_variances_of_full_design_match_mean_squares():
     pair = 3 * ((by_pair - by_prompt[:, None] - by_annotator + mean) ** 2).sum() / (29 * 3)
     rater, squares = 90 * by_annotator.var(ddof=1), 12 * by_prompt.var(ddof=1)
     expected = [(squares - image - pair + rest) / 12, (image - rest) / 4, (rater - pair) / 90]
-    variances = estimate_variances(value, base, [prompt, item, who, prompt * 4 + who])[0]
+    variances = estimate_variances(value, base, [prompt, item, who, prompt * 4 + who], prompt)[0]
     assert variances == pytest.approx([*expected, (pair - rest) / 3, rest], abs=1e-9)
 
 
@@ -55,7 +55,7 @@ def test_recovers_variances_of_an_incomplete_design():
         estimates.append(estimate_variances(value, base, levels, prompt))
     is_included = prompt != 7  # the last study without one prompt
     levels = [np.unique(x[is_included], return_inverse=True)[1] for x in levels]
-    expected = estimate_variances(value[is_included], base[is_included], levels)[0]
+    expected = estimate_variances(value[is_included], base[is_included], levels, levels[0])[0]
     assert estimates[-1][8] == pytest.approx(expected, abs=1e-9)
     estimates = [rows[0] for rows in estimates]
     error = np.std(estimates, axis=0) / np.sqrt(60)

@@ -282,7 +282,7 @@ def estimate_variances(
     value: np.ndarray,
     base: np.ndarray,
     levels: Sequence[np.ndarray],
-    group: np.ndarray | None = None,
+    group: np.ndarray,
 ) -> np.ndarray:
     """Estimate the variances of additive effects and of the residual.
 
@@ -291,7 +291,7 @@ def estimate_variances(
         base: Fixed group of each value, whose mean is removed; integers from 0 without gaps.
         levels: For each effect, the level of each value, as integers like `base`; all values of a
             level are in the same fixed group.
-        group: Jackknife group of each value, as integers like `base`; None for no jackknife.
+        group: Jackknife group of each value, as integers like `base`.
 
     Returns:
         float64, shape (1 + groups, effects + 1): for all values, then without each group; estimates
@@ -300,15 +300,15 @@ def estimate_variances(
     Example:
         >>> table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8.0]])
         >>> item, rater = np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3)
-        >>> estimate_variances(table.ravel(), 0 * item, [item, rater]).round(4).tolist()
-        [[3.1944, 4.5556, 1.5556]]
+        >>> variances = estimate_variances(table.ravel(), 0 * item, [item, rater], item)
+        >>> variances[0].round(4).tolist()
+        [3.1944, 4.5556, 1.5556]
     """
     value = value - value.mean()
-    fold = np.zeros(len(value), np.int64) if group is None else group
-    columns, groups = (base, *levels), int(fold.max()) + 1
+    columns, groups = (base, *levels), int(group.max()) + 1
     expected = np.empty((len(columns) + 1, groups + 1, len(columns)))
     squares = np.empty(expected.shape[:2])
-    cells = [_index_pairs(codes, fold) for codes in columns]
+    cells = [_index_pairs(codes, group) for codes in columns]
     is_nested = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
     for row, (codes, (cell, code, fold_of_cell)) in enumerate(zip(columns, cells, strict=True)):
         counts = np.bincount(codes)
@@ -326,7 +326,7 @@ def estimate_variances(
             pair, code_of_pair, _ = _index_pairs(codes, other)
             part, pair_of_part = pair, np.arange(len(code_of_pair))
             if not is_nested[row] and not is_nested[column + 1]:
-                part, pair_of_part, _ = _index_pairs(pair, fold)
+                part, pair_of_part, _ = _index_pairs(pair, group)
             cell_of_part = np.empty(len(pair_of_part), np.int64)
             cell_of_part[part] = cell
             count = np.bincount(pair)
@@ -334,11 +334,10 @@ def estimate_variances(
             rest = count[pair_of_part] - np.bincount(part)
             removed = np.bincount(cell_of_part, count[pair_of_part] ** 2 - rest * rest)
             expected[row, :, column] = sum_squares(whole, whole[code] - removed)
-    expected[-1] = len(value) - np.append(0, np.bincount(fold))[:, None]
-    squares[-1] = value @ value - np.append(0, np.bincount(fold, value * value))
+    expected[-1] = len(value) - np.append(0, np.bincount(group))[:, None]
+    squares[-1] = value @ value - np.append(0, np.bincount(group, value * value))
     inverse = np.linalg.pinv(np.moveaxis(expected[1:] - expected[0], 0, 1), rcond=1e-12)
-    variances = np.einsum("gij,jg->gi", inverse, squares[1:] - squares[0])
-    return variances[:1] if group is None else variances
+    return np.einsum("gij,jg->gi", inverse, squares[1:] - squares[0])
 
 
 def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -18,7 +18,6 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels, encode_categories
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
-from pqpp_metrics.functional._inputs import as_numbers
 from pqpp_metrics.functional._rankings.order import count_true, get_score_below, order_documents
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
@@ -209,7 +208,7 @@ def get_row_lengths(value: Any) -> list[int] | None:
 
 def pad_rows(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
     """Return rows of different lengths as an array, padded with `fill`: a value, or one per row."""
-    arrays = [as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
+    arrays = [_inputs.as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
     dtype = np.result_type(*arrays, np.float64) if np.any(fill) else np.result_type(*arrays)
     table = np.empty((len(arrays), max(map(len, arrays))), dtype)
     table[:] = np.reshape(fill, (-1, 1))
