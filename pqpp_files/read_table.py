@@ -203,7 +203,6 @@ def read_columns(
     kinds: Sequence[str] | None = None,
     nested: str | None = None,
     encoding: str | None = None,
-    headerless: Sequence[str] = (),
 ) -> tuple[Columns, list[str]]:
     r"""Read those of the named columns that a file has; numbers in JSON are kept as text.
 
@@ -215,8 +214,6 @@ def read_columns(
         nested: A column whose lists and objects become one row per value, with two further columns
             (see `flatten_column`).
         encoding: As in `Input`.
-        headerless: Names of the columns of CSV or TSV without a header: a file with as many columns
-            whose first line names none of the requested ones.
 
     Returns:
         The columns found, by requested name, with the number of each row in the column `ROW`, and
@@ -228,11 +225,6 @@ def read_columns(
     parents = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *parents), None, kinds)
     cells = {source.read_as.get(n, n): c for n, c in source.read(numbers_as_text=True).items()}
-    if not cells and source.is_text and len(source.names) == len(headerless):
-        source = open_format(Input(path, encoding), None, None, kinds)
-        source.has_header = False
-        cells = dict(zip(headerless, source.read().values(), strict=True))
-        source.names, source.assumptions["no header"] = list(headerless), None
     log_assumptions(source.path, *source.assumptions)
     cells = get_inner_columns(cells, columns) if parents else cells
     cells[ROW] = source.number_rows(len(next(iter(cells.values()), ())))

@@ -324,10 +324,8 @@ def _read_table(
         requested, inner = tuple(columns.values()), columns.get(nested or "")
         is_named = kind in ("prompts", "runs", "relevance") and columns["prompt_id"] == "prompt_id"
         requested += (QID,) if is_named else ()
-        headerless = file_kind.needed if kind == "prompts" and not user_columns else ()
-        arguments = (requested, _SUFFIXES, inner, options.encoding, headerless)
         try:
-            cells, names = read_columns(str(path), *arguments)
+            cells, names = read_columns(str(path), requested, _SUFFIXES, inner, options.encoding)
         except FileError as error:
             raise BenchmarkError(str(error)) from None
         if QID in cells and "prompt_id" not in cells:

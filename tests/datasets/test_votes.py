@@ -269,10 +269,9 @@ def test_reads_trec_runs_and_qrels(tmp_path):
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
     assert to_dict(tables, "clip_rr") == to_dict(built, "clip_rr")
-    for text in ('01\tA\n2\tB "x\n', 'qid\ttext\n01\tA\n2\tB "x\n'):
-        (tmp_path / "topics.tsv").write_text(text)
-        topics = build(runs=table, **{**options, "prompts": str(tmp_path / "topics.tsv")})
-        assert to_dict(topics, "clip_rr") == {"A": 0.5, 'B "x': 0.0}
+    (tmp_path / "topics.tsv").write_text('qid\ttext\n01\tA\n2\tB "x\n')
+    topics = build(runs=table, **{**options, "prompts": str(tmp_path / "topics.tsv")})
+    assert to_dict(topics, "clip_rr") == {"A": 0.5, 'B "x': 0.0}
     texts = [f"{row},{'AB'[row.startswith('2')]}" for row in rows]
     table = write(tmp_path / "r.csv", *texts, header="query_id,image,score,model,prompt")
     assert build(runs=table, **{**options, "prompts": str(table)}).splits == built.splits
