@@ -166,8 +166,6 @@ def _import_module(name: str) -> ModuleType:
 
 
 _DATA_FLAGS = ("--judgments", "--input", "--predictions", "--dataset", "--file")
-_SYNONYMS = {"explain": "predict --explain", "verdict": "predict --verdict"}
-_SYNONYMS |= {"score": "assess score", "eval": "bench", "serve": "demo"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -222,8 +220,6 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in visible for name in action.option_strings]
         matches = [a for a in visible if choice in re.sub("[{}]", ",", str(a.metavar))]
         hint = f"write {matches[0].option_strings[-1]} {choice[1:-1]}" if matches else ""
-        if "=" in word and not word.startswith("-"):
-            name, hint = word, "separate several values with commas, without spaces"
         for action in (action for action in visible if not action.option_strings):
             if action.dest.startswith(name.lstrip("-") or " "):
                 hint = f"write {action.metavar or action.dest} without a flag"
@@ -239,8 +235,6 @@ class Parser(argparse.ArgumentParser):
         for flag in filter(self._option_string_actions.get, _DATA_FLAGS):
             hints = [flag] if word in _DATA_FLAGS else hints
             hints = [f"{flag} {word}"] if Path(word).exists() else hints
-        if word in _SYNONYMS and self.prog == "pqpp":
-            hints = [f"pqpp {_SYNONYMS[word]}"]
         if hints:
             return f"did you mean {' or '.join(hints[:3])}?"
         return did_you_mean(word, known, "no option is similar" if known[0].startswith("-") else "")
