@@ -32,7 +32,6 @@ _SETTINGS = re.compile(r".*(config|_maps?|model_index)(\..*)?\.json")
 _CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)(\..*)?\.json")
 # Kernels of torch and transformers; others are compiled or downloaded when the model runs.
 _KERNELS = ("eager", "sdpa", "grouped_mm", "batched_mm")
-_CHOOSES_KERNEL = re.compile(r".*(attn|attention|experts)_implementation.*")
 # No file is read by these keys.
 _TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
 _TEXTS += ["hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset", "model_type"]
@@ -132,7 +131,7 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     """Return whether a setting names a file outside its folder, a repository or an address."""
     items = value if isinstance(value, list) else [value]
     texts = [item for item in items if isinstance(item, str)]
-    if _CHOOSES_KERNEL.fullmatch(key):
+    if "_implementation" in key and not key.startswith("cache_"):
         kernels = value.values() if isinstance(value, dict) else items
         return not all(kernel in _KERNELS or isinstance(kernel, int | None) for kernel in kernels)
     if key in _OTHER_FILES and texts:

@@ -160,11 +160,8 @@ def columns_from_text(
 
 def tidy_whitespace(text: bytes) -> bytes:
     """Reduce whitespace between words to one space; remove it around lines, and empty lines."""
-    text = text.translate(bytes.maketrans(b"\t\r\v\f", b"    ")).strip()
-    for pair in (b"  ", b" \n", b"\n ", b"\n\n"):
-        while pair in text:
-            text = text.replace(pair, b"\n" if b"\n" in pair else b" ")
-    return text
+    lines = (b" ".join(line.split()) for line in text.split(b"\n"))
+    return b"\n".join(filter(None, lines))
 
 
 def columns_from_table(

@@ -121,7 +121,11 @@ def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[st
                 ledger.record_cost(call, 0.0)
         raise refusal
     for file, calls in files.items():
-        batch, count = _wait_for_batch(client, batches[file], len(calls)), len(calls)
+        count, label = len(calls), escape_controls(f"batch {batches[file]}")
+        with tqdm(desc=label, total=count, disable=None) as bar:
+            while (batch := client.batches.retrieve(batches[file])).status not in _FINAL_STATUSES:
+                bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
+                time.sleep(_POLL_SECONDS)
         reason = _record_replies(chat, client, batch, calls, answers)
         for call in calls.values():
             ledger.record_cost(call, 0.0)
@@ -155,14 +159,6 @@ def _start_batches(
     except openai.APIStatusError as error:
         return batches, error
     return batches, None
-
-
-def _wait_for_batch(client: Any, name: str, n_calls: int) -> Any:
-    with tqdm(desc=escape_controls(f"batch {name}"), total=n_calls, disable=None) as bar:
-        while (batch := client.batches.retrieve(name)).status not in _FINAL_STATUSES:
-            bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
-            time.sleep(_POLL_SECONDS)
-    return batch
 
 
 def _record_replies(

@@ -36,7 +36,6 @@ _EMOJI = re.compile("(?:[\U0001f000-\U0001faff\u2600-\u27bf][\ufe0f\u200d]*)+")
 _REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]++)(?:[\s,]+\1(?![\w'-])){2,}", re.IGNORECASE)
 _PLACEHOLDER = "\ue010{}\ue011"
 _PLACEHOLDER_REGEX = re.compile("\ue010(\\d+)\ue011")
-_BLANKS = re.compile(r"\s+")
 _GAP = re.compile(r"\s{8,}")
 _STRAY_PUNCTUATION = re.compile(r"\s+([,.;])|([,;])(?:\s*[,;])+")
 _MAX_CHARACTERS = 20_000
@@ -165,7 +164,7 @@ class Prompt:
         rest = unmask(rest)
         if not any(removed.values()):
             return cls(text, text.strip() and text)
-        content = _STRAY_PUNCTUATION.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
+        content = _STRAY_PUNCTUATION.sub(r"\1\2", " ".join(rest.split())).strip(" ,;|")
         if not any(letter.isalnum() for letter in content):
             if not (removed["unwanted"] or removed["settings"]):
                 return cls(text, text)

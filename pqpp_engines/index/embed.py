@@ -103,12 +103,10 @@ def read_embedding_shards(
         FileError: A file is damaged.
     """
     settings, paths = list_shards(expand(folder))
-    try:
-        if settings["job"] != "embed":
-            raise KeyError("job")
-        column, model, revision = (settings[name] for name in ("column", "model", "revision"))
-    except KeyError:
-        raise EngineError(f"{folder}: not written by pqpp search embed; choose another") from None
+    names = ("column", "model", "revision")
+    if settings.get("job") != "embed" or not settings.keys() >= {*names}:
+        raise EngineError(f"{folder}: not written by pqpp search embed; choose another")
+    column, model, revision = (settings[name] for name in names)
     shards = [shard for path in paths for shard in find_shards(str(path))]
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []

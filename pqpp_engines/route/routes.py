@@ -74,11 +74,11 @@ class Rule:
         if len(limits) != 1:
             remedy = "give exactly one of `budget`, `share` and `floor`"
             raise EngineError(f"{remedy}; got {' and '.join(limits) or 'none'}")
-        if self.confidence is None:
-            object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
-        assert self.confidence is not None
-        if not 0.5 <= self.confidence < 1:
-            raise EngineError(f"`confidence` must be from 0.5 to below 1; got {self.confidence}")
+        default = 0.5 if self.floor is None else 0.9
+        confidence = default if self.confidence is None else self.confidence
+        object.__setattr__(self, "confidence", confidence)
+        if not 0.5 <= confidence < 1:
+            raise EngineError(f"`confidence` must be from 0.5 to below 1; got {confidence}")
         value = getattr(self, limits[0])
         if not math.isfinite(value):
             raise EngineError(f"`{limits[0]}` must be a finite number; got {value}")

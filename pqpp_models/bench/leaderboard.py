@@ -300,10 +300,8 @@ def read_leaderboard(
         listed, notes = read_results(folder)
         benchmarks = sorted({listing.entry.dataset_id for listing in listed})
         if len(benchmarks) > 1 and benchmark not in benchmarks:
-            raise PredictorError(
-                f"{source} has results on several benchmarks; set `benchmark` to one of: "
-                f"{', '.join(benchmarks)}"
-            )
+            remedy = f"set `benchmark` to one of: {', '.join(benchmarks)}"
+            raise PredictorError(f"{source} has results on several benchmarks; {remedy}")
         name = benchmark or next(iter(benchmarks), name)
     elif not is_repository_id(name):
         raise PredictorError(f"{source} is neither a folder nor OWNER/DATASET; check the name")

@@ -91,10 +91,8 @@ def import_function(name: str) -> TextScores:
         for part in attribute.split("."):
             value = getattr(value, part)
     except Exception as error:  # a user's module may raise anything
-        raise PredictorError(
-            f"{name} cannot be imported ({describe(error)}); write MODULE:FUNCTION, and start "
-            "Python or pqpp in the folder of MODULE.py"
-        ) from error
+        remedy = "write MODULE:FUNCTION, and start Python or pqpp in the folder of MODULE.py"
+        raise PredictorError(f"{name} cannot be imported ({describe(error)}); {remedy}") from error
     finally:
         sys.path.remove(folder)
     if not callable(value):

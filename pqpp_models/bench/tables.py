@@ -331,21 +331,18 @@ def _note_means(results: Sequence[Result]) -> list[str]:
         for name, r, tau in average_results(complete)
         if not (math.isnan(r) and math.isnan(tau))
     ]
-    if not means:
-        return []
-    return [f"mean over all {count} columns, Pearson / Kendall: {'; '.join(means)}"]
+    line = f"mean over all {count} columns, Pearson / Kendall: {'; '.join(means)}"
+    return [line] if means else []
 
 
 def _note_comparisons(results: Sequence[Result]) -> list[str]:
     """Return notes on the baseline, and on predictors that are negated before the comparison."""
-    lines = []
-    for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
-        lines.append(COMPARISON_NOTE.format(baseline=baseline))
-        negated = [r for r in results if r.oriented.endswith("negated")]
-        cells = group_by_key(((r.predictor, r.oriented.split(",")[0]), r.label) for r in negated)
-        texts = [f"{name} on {', '.join(labels)} ({how})" for (name, how), labels in cells.items()]
-        lines += [f"negated in differences: {'; '.join(texts)}"] if texts else []
-    return lines
+    baselines = dict.fromkeys(r.baseline for r in results if r.baseline)
+    lines = [COMPARISON_NOTE.format(baseline=baseline) for baseline in baselines]
+    negated = [r for r in results if r.baseline and r.oriented.endswith("negated")]
+    cells = group_by_key(((r.predictor, r.oriented.split(",")[0]), r.label) for r in negated)
+    texts = [f"{name} on {', '.join(labels)} ({how})" for (name, how), labels in cells.items()]
+    return lines + ([f"negated in differences: {'; '.join(texts)}"] if texts else [])
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
