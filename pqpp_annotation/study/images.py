@@ -23,7 +23,7 @@ from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import FileError
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import FORMATS, open_image, read_header
-from pqpp_files.paths import expand
+from pqpp_files.paths import expand, join_inside
 from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
@@ -147,12 +147,12 @@ class Copies:
         return self._folder / copy_hash[:2] / copy_hash
 
     def read(self, copy_hash: str) -> bytes | None:
-        """Return the bytes of a copy; None if it is missing or has changed."""
-        try:
-            content = self.get_path(copy_hash).read_bytes()
-        except OSError:
-            return None
-        return content if hashlib.sha256(content).hexdigest() == copy_hash else None
+        """Return the bytes of a copy; None if it is missing, has changed or is elsewhere."""
+        with contextlib.suppress(OSError, FileError):
+            path = join_inside(self._folder, Path(copy_hash[:2], copy_hash))
+            content = path.read_bytes() if path.is_file() else b""
+            return content if hashlib.sha256(content).hexdigest() == copy_hash else None
+        return None
 
     def write(self, copy_hash: str, content: bytes) -> None:
         """Write a copy under its hash, unless it exists."""

@@ -13,7 +13,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.items import update_image_record
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import get_assignment, get_item_images
-from pqpp_annotation.study.images import CheckedImage, copy_image
+from pqpp_annotation.study.images import MOST_BYTES, CheckedImage, copy_image
 from pqpp_annotation.web.security import LOG
 from pqpp_annotation.web.site import Visit
 
@@ -61,7 +61,8 @@ def _restore_copy(visit: Visit, image: Asset) -> bytes:
     path, content = visit.study.root / image.location, b""
     copy: CheckedImage | str = "the image is missing or has changed; restore the file"
     with contextlib.suppress(OSError):
-        content = path.read_bytes() if path.is_file() else b""
+        is_readable = path.is_file() and path.stat().st_size <= MOST_BYTES
+        content = path.read_bytes() if is_readable else b""
     if hashlib.sha256(content).hexdigest() == image.sha256:
         copy = copy_image(content, image.location, visit.study, visit.site.copies)
     if isinstance(copy, str):

@@ -5,6 +5,7 @@ import re
 import pytest
 from PIL import Image
 
+from pqpp_annotation.study.images import Copies
 from pqpp_cli.main import main
 
 SECRET = "hf_SECRETsecretSECRET"
@@ -75,3 +76,8 @@ def test_rejects_databases_outside_the_folder(folder, kind, capsys, monkeypatch)
     other.write_text(re.sub("database: .*", "database: $MINE", text))
     monkeypatch.setenv("MINE", f"sqlite:///{database}")
     assert main(["annotate", "status", str(other)]) == 0  # the owner's own choice
+
+
+def test_reads_no_copy_outside_its_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.read_bytes", lambda path: pytest.fail(f"read {path}"))
+    assert Copies(tmp_path).read("/etc/hosts") is None
