@@ -161,17 +161,20 @@ class DiffusersGenerator(Generator):
             # diffusers requires some components even if the pipeline was saved without them.
             absent = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
-            options |= {"use_safetensors": True, "trust_remote_code": False}
             # Newer versions of diffusers deprecate `torch_dtype`; older ones accept only this name.
             options |= dict.fromkeys({*self.dropped, *absent})
             try:
-                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(folder, **options)
+                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
+                    folder, use_safetensors=True, trust_remote_code=False, **options
+                )
             except ValueError as error:
                 if pipeline_class is None or "can't find a pipeline" not in str(error):
                     raise
                 if "prompt" not in inspect.signature(pipeline_class.__call__).parameters:
                     raise ValueError(f"{pipeline_class.__name__} accepts no prompt") from None
-                pipeline = pipeline_class.from_pretrained(folder, **options)
+                pipeline = pipeline_class.from_pretrained(
+                    folder, use_safetensors=True, trust_remote_code=False, **options
+                )
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
             raise EngineError(f"{self.model} has no {min(unknown)!r}; its components are {parts}")

@@ -49,9 +49,8 @@ def find_scoring_function(name: str) -> TextScores | None:
         (True, 'len')
     """
     if name.lower().endswith(_PICKLE_SUFFIXES):
-        raise PredictorError(
-            f"{name} could run code when loaded; pass MODULE:FUNCTION, a function that loads it"
-        )
+        remedy = "pass MODULE:FUNCTION, a function that loads it"
+        raise PredictorError(f"{name} could run code when loaded; {remedy}")
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return import_function(name)
     folder = Path(name).expanduser()
@@ -159,9 +158,8 @@ class FunctionPredictor(Predictor):
         except PqppError:
             raise
         except Exception as error:  # a user's function may raise anything
-            raise PredictorError(
-                f"{self.title} failed on the prompts ({describe(error)}); fix the function"
-            ) from error
+            fault = f"{self.title} failed on the prompts ({describe(error)})"
+            raise PredictorError(f"{fault}; fix the function") from error
         try:
             values = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError):
@@ -297,7 +295,6 @@ def join_by_prompt(
     means = pd.DataFrame(numbers).groupby(pd.Series(keys, dtype=object)).mean()
     means = means.reindex(pd.Index(wanted, dtype=object))
     if means.isna().all(axis=None):
-        raise PredictorError(
-            f"{table_name} has no value for any {key} of this split; use a table of this split"
-        )
+        fault = f"{table_name} has no value for any {key} of this split"
+        raise PredictorError(f"{fault}; use a table of this split")
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}
