@@ -140,6 +140,8 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
     folder = files[0].parent
     try:
         count = stored.write_verdicts(path, rows)
+        for file in files:  # first, because shards without their plan are refused
+            file.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         if not any(folder.parent.iterdir()):  # it may contain parts of runs with other settings
             folder.parent.rmdir()
