@@ -114,7 +114,12 @@ def _check_json(path: Path, folder: Path) -> None:
             # Libraries log configurations as they are.
             if _CONFIGS.fullmatch(path.name) and any(map(_has_controls, texts)):
                 raise ModelError(f"{where}: {key!r:.60} contains control characters; {_AGAIN}")
-            if _leads_elsewhere(key, value, path, folder, is_ours):
+            if "_implementation" in key and not key.startswith("cache_"):
+                kernels = value.values() if isinstance(value, dict) else [value]
+                if not all(item in _KERNELS or isinstance(item, int | None) for item in kernels):
+                    problem = f"{where}: {key!r} is {value!r:.60}, which may be downloaded code"
+                    raise ModelError(f"{problem}; set it to 'eager' or 'sdpa'")
+            elif _leads_elsewhere(key, value, path, folder, is_ours):
                 raise ModelError(
                     f"{where}: {key!r} is {value!r:.60}, which is not in its folder; remove {key!r}"
                 )
@@ -131,9 +136,6 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     """Return whether a setting names a file outside its folder, a repository or an address."""
     items = value if isinstance(value, list) else [value]
     texts = [item for item in items if isinstance(item, str)]
-    if "_implementation" in key and not key.startswith("cache_"):
-        kernels = value.values() if isinstance(value, dict) else items
-        return not all(kernel in _KERNELS or isinstance(kernel, int | None) for kernel in kernels)
     if key in _OTHER_FILES and texts:
         return True
     # The keys of `id2label` are numbers.
