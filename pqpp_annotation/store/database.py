@@ -136,8 +136,10 @@ def open_store(study: Study) -> Store:
     """
     store = Store(make_engine(get_database_url(study.database, study.root)), study)
     try:
-        if store.is_sqlite and not Path(store.name).is_file():
-            raise AnnotationError(f"{store.name} not found; create it with pqpp annotate init")
+        if store.is_sqlite:
+            if not Path(store.name).is_file():
+                raise AnnotationError(f"{store.name} not found; create it with pqpp annotate init")
+            store.inode = Path(store.name).stat().st_ino
         with store.begin_write(lock=True) as db:
             is_study = inspect(db.connection()).has_table("study")
             version = db.scalar(select(StudyRow.version)) if is_study else None

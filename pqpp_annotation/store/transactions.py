@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import CursorResult, Engine, Executable, bindparam, func, orm, select, text
@@ -100,12 +101,14 @@ class Store:
     Attributes:
         clock: Returns the time in milliseconds since 1970, UTC; tests replace it.
         orders: Cache of people's random orders of items.
+        inode: Number of the SQLite file that was opened, None until then.
     """
 
     def __init__(self, engine: Engine, study: Study) -> None:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.orders: dict[tuple[int, str, int], array] = {}
+        self.inode: int | None = None
         # Writers of one process wait for these locks, as SQLite's own queue is unfair. At most one
         # locking writer waits for `_write_lock`, so that saving answers is not delayed.
         self._write_lock = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
@@ -180,6 +183,11 @@ class Store:
         """Convert a database error to a one-line error with the fix."""
         try:
             with convert_write_errors(self.name):
+                path = Path(self.name)
+                # SQLite would apply the log of the old file to the new one.
+                if self.inode and not (path.is_file() and path.stat().st_ino == self.inode):
+                    problem = f"{path} was moved, deleted or replaced"
+                    raise AnnotationError(f"{problem}; stop pqpp and start it again", 503)
                 yield
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):

@@ -111,6 +111,19 @@ def test_table_lost_during_an_export_is_one_line(store, tmp_path):
         export_study(store, tmp_path / "votes")
 
 
+@pytest.mark.parametrize("change", [Path.unlink, Path("b.db").replace], ids=["delete", "replace"])
+def test_file_that_replaces_an_open_database_stays_as_it_is(tmp_path, change, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = create_store(tmp_path)
+    backup = copy_database(store, "b.db").read_bytes()
+    add_person(store, "a")
+    change(path := Path(store.name))
+    with pytest.raises(AnnotationError, match=r"\.db was moved, deleted or replaced; stop"):
+        add_person(store, "b")
+    store.close()
+    assert not path.exists() or path.read_bytes() == backup
+
+
 def test_interrupted_creation_can_be_repeated(tmp_path, database, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("pqpp_annotation.store.database.add_items", interrupt)
