@@ -185,6 +185,7 @@ def serve(
             log_config=None,
             access_log=False,  # it would contain the tokens of links
             server_header=False,
+            ws="none",
             timeout_graceful_shutdown=5,
             lifespan="off",
         )
