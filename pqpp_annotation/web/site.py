@@ -22,6 +22,8 @@ from pqpp_files.escape import escape_controls
 from pqpp_files.render_page import load_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
+# Line breaks, and the marks that Arabic and Hebrew texts need.
+KEPT_CONTROLS = "\t\n\r\u061c\u200e\u200f"
 
 
 class Site:
@@ -133,7 +135,7 @@ class PageRequest:
             ngettext=self.language.ngettext,
             **values,
         )
-        html = escape_controls(html, "\t\n\r\u061c\u200e\u200f")
+        html = escape_controls(html, KEPT_CONTROLS)
         return self._set_cookie(HTMLResponse(html, status), self.session)
 
     def redirect(self, path: str) -> Response:

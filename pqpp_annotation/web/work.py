@@ -15,7 +15,8 @@ from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import get_survey, save_survey
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
-from pqpp_annotation.web.site import Visit, require_form_token
+from pqpp_annotation.web.site import KEPT_CONTROLS, Visit, require_form_token
+from pqpp_files.escape import escape_controls
 
 LONGEST = 3600.0
 """Maximum seconds of an answer; more means that the browser's clock was changed."""
@@ -201,7 +202,7 @@ class TaskPage:
         return {
             "assignment": item.assignment,
             "is_training": item.purpose == "training",
-            "prompt": item.prompt,
+            "prompt": escape_controls(item.prompt, KEPT_CONTROLS),
             "images": images,
             "answers": self.to_page_answers(item.answers),
             "detail": self._kind.get_extra_page_data(item.detail, self._get_url),
