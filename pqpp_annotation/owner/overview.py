@@ -198,7 +198,7 @@ class StudyMonitor:
             threading.Thread(target=self._try_to_reopen_places, daemon=True).start()
 
     def _try_to_reopen_places(self) -> None:
-        with contextlib.suppress(AnnotationError):  # pages report an unavailable database
+        with contextlib.suppress(AnnotationError, OSError):  # pages report an unavailable database
             self.reopen_places()
 
     def reopen_places(self) -> list[str]:
