@@ -21,13 +21,13 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign_folder
 from pqpp_files.errors import PqppError, describe
 from pqpp_files.foreign.json_values import read_json
+from pqpp_files.open_input import find_suffix
 from pqpp_files.read_table import read_table
 from pqpp_hub import is_repository_id
-from pqpp_metrics.tables import as_text
+from pqpp_metrics.tables import TABLES, as_text
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, read_rows
-from pqpp_models.text.ridge.scores import TABLES
 
 TextScores = Callable[[list[str]], Any]
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -230,9 +230,9 @@ def load_any_predictor(name: str) -> Predictor:
         [[3.0]]
     """
     path, _, column = name.rpartition(":")
-    if column and path.lower().removesuffix(".gz").endswith(TABLES):
+    if column and find_suffix(path) in TABLES:
         return TablePredictor(path, column)
-    if name.lower().removesuffix(".gz").endswith(TABLES):
+    if find_suffix(name) in TABLES:
         raise PredictorError(f"{name} is a table; add its prediction column: {name}:COLUMN")
     scores = find_scoring_function(name)
     return FunctionPredictor(scores, name) if scores else Predictor.from_pretrained(name)

@@ -11,13 +11,12 @@ import numpy as np
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.names import did_you_mean
-from pqpp_files.open_input import is_input
+from pqpp_files.open_input import is_input, is_sharded
 from pqpp_files.read_table import read_table
+from pqpp_metrics.tables import TABLES
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompt_rows import load_dataset_rows, refuse_split_options
 from pqpp_models.prompts import COLUMN, ID
-
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
 @dataclass
@@ -61,7 +60,8 @@ def read_score_table(
         FileError: The table cannot be read.
     """
     path = Path(dataset)
-    if is_input(dataset) or (path.suffix.lower() in TABLES and not path.is_dir()):
+    is_named_as_table = path.suffix.lower() in TABLES and not path.is_dir()
+    if is_input(dataset) or is_sharded(path) or is_named_as_table:
         refuse_split_options(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
         table = read_table(dataset, remedy="set `column` to the prompt column")
         prompts = table.texts(column)

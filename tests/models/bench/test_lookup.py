@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import stats
 
 import pqpp
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.errors import FileError
+from pqpp_files.shards import cut_table, run_shards
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.bench.lookup import FunctionPredictor, TablePredictor
 
@@ -28,10 +30,12 @@ def table(rows, tmp_path, monkeypatch):
     pairs = pd.concat([predictions.assign(mine=predictions.mine + shift) for shift in (-0.5, 0.5)])
     pairs.to_csv("mine.csv", index=False)
     pairs.drop(columns="prompt_id").to_parquet("by_text.parquet")
+    shards = cut_table(pa.Table.from_pandas(pairs, preserve_index=False), 100)
+    run_shards(lambda part: part, shards, "shards", {})
     return predictions
 
 
-@pytest.mark.parametrize("file", ["mine.csv", "by_text.parquet"])
+@pytest.mark.parametrize("file", ["mine.csv", "by_text.parquet", "shards"])
 def test_table_is_joined_by_id_or_text(rows, table, file, caplog):
     (row,) = pqpp.bench(f"{file}:mine", "mean_rr", rows).to_dict("records")
     true = dict(zip(rows["prompt_id"][:], rows["mean_rr"][:], strict=True))
