@@ -19,7 +19,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks of UTF-16."""
 _MAX_UNPACKED, _MIN_LIMIT, _RATIO = 1 << 30, 1 << 26, 100
-_BINARY = (".parquet", ".xlsx", ".dta")
+_BINARY = (".parquet", ".xlsx")
 MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
 """The file that a job in shards writes next to its outputs."""
 _STDIN = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)

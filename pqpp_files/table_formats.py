@@ -180,6 +180,12 @@ class SeparatedValues(Format):
         if self.has_header is False:
             self.header_rows, names = 0, list(map(str, range(1, len(header) + 1)))
             return names, chain([header], records)
+        # TREC's topics: a line has the id and the text of a query.
+        is_topic = len(header) == 2 and header[0].isdecimal() and not header[1].isdecimal()
+        if is_topic and self.has_header is None and self.source.suffix == ".tsv":
+            self.assumptions["topics without a header"] = None
+            self.header_rows = 0
+            return ["prompt_id", "prompt"], chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
             fault = f"expected column names, got {', '.join(names)[:60]}; add a header"
@@ -437,22 +443,9 @@ def skip_title_rows(rows: Mapping[int, Sequence[Any]]) -> dict[int, Sequence[Any
     return dict(dropwhile(lambda item: counts[item[0]] < width, rows.items()))
 
 
-class Stata(Format):
-    """A Stata file; labelled values are read as their labels."""
-
-    def read(self, numbers_as_text: bool = False) -> Columns:
-        """Return the columns; see `Format.read`."""
-        import pandas as pd
-
-        with reraise(f"{self.path} is not a Stata file", "save the table as CSV"):
-            table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
-        table = table.where(table.notna(), None)
-        return {name: table[name].tolist() for name in self._select([*map(str, table)])}
-
-
 FORMATS: dict[str, type[Format]] = {".txt": Text, "": Text, ".csv": SeparatedValues}
 FORMATS |= {".tsv": SeparatedValues, ".json": Json, ".jsonl": JsonLines}
-FORMATS |= {".parquet": Parquet, ".xlsx": Excel, ".dta": Stata}
+FORMATS |= {".parquet": Parquet, ".xlsx": Excel}
 
 
 def locate_row(path: str, row: int) -> str:

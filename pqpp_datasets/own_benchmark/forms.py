@@ -33,7 +33,7 @@ from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, locate_row, o
 
 _NUMERIC_ROLES = ("seconds", "score")
 _RANK_NAMES = ("rank", "ranks", "ranking", "place", "position", "order")
-_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx")
 QID = "qid"
 """TREC's name of the id of a prompt."""
 _SIDE_SUFFIXES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}

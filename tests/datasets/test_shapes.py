@@ -84,7 +84,6 @@ LAYOUTS = {  # writer by file name and, if the first build fails, the option tha
     "lines.json": lambda path: TABLE.to_json(path, orient="records", lines=True),
     "columns.json": lambda path: path.write_text(json.dumps(TABLE.to_dict("list"))),
     "pandas.json": lambda path: TABLE.to_json(path),
-    "stata.dta": lambda path: TABLE.to_stata(path, write_index=False),
     "qualtrics.csv --annotator-columns": write_qualtrics,
 }
 LAYOUTS |= {name: functools.partial(frame.to_csv, index=False) for name, frame in FRAMES.items()}

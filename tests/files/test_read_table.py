@@ -109,6 +109,13 @@ def test_files_with_common_irregularities(tmp_path, monkeypatch, name):
         assert read_table("-")["prompt"] == table["prompt"]
 
 
+def test_topics_need_no_header(tmp_path):
+    (tmp_path / "topics.tsv").write_text('7\ta "red cat\n8\ta dog\n')
+    table = read_table(tmp_path / "topics.tsv")
+    assert table.columns == {"prompt_id": ["7", "8"], "prompt": ['a "red cat', "a dog"]}
+    assert table.locate(1).endswith("line 2")
+
+
 def test_published_prompts_with_quotes_read_as_pandas_reads_them(real_data):
     path = real_data / "prompts" / "PartiPrompts.tsv"
     frame = pd.read_csv(path, sep="\t", quoting=csv.QUOTE_NONE, keep_default_na=False)
