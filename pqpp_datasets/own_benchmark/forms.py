@@ -23,7 +23,7 @@ from pqpp_datasets.own_benchmark.formats import (
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, fill_column, make_column
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, BuildOptions
-from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
+from pqpp_datasets.own_benchmark.votes.scales import SCALES, fold_label
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.names import did_you_mean, find_close_names, pluralize
@@ -357,7 +357,7 @@ def _read_table(
 
 
 def _refuse_missing(table: LongTable, kind: str, missing: list[str], options: BuildOptions) -> None:
-    """Raise one error for the missing columns and any invalid cells of the other columns."""
+    """Raise an error for the missing columns, with the option that the file seems to need."""
     names, remedy = table.columns, "rename the columns, or set `columns` ROLE=COLUMN"
     guesses = find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
@@ -397,15 +397,7 @@ def _refuse_missing(table: LongTable, kind: str, missing: list[str], options: Bu
             remedy = f"set `from_format` {tool}"
     problem = f"missing {'columns' if missing[1:] else 'column'} {', '.join(map(repr, missing))}"
     available = f"(columns: {', '.join(names)[:200] or 'none'})"
-    table.faults.insert(0, f"{table.name}: {problem} {available}; {remedy}")
-    for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
-        if any(map(str.strip, table.rows[role].cat.categories)):
-            table.report_blanks(role)
-    for role in filter(table.rows.__contains__, _NUMERIC_ROLES):
-        table.parse_values(role, parse_number, "expected a finite number")
-    if kind == "judgments" and "label" in table.rows:
-        parse_labels(table, "label", find_scale(table, options), options.blank)
-    table.raise_faults()
+    raise BenchmarkError(f"{table.name}: {problem} {available}; {remedy}")
 
 
 def _to_text(value: Any) -> str:
