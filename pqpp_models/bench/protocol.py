@@ -80,9 +80,9 @@ class Result:
             table.
         stands_for: The predictor that this one replaces, since that one was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
-        oriented: How the sign of the predictions was chosen: `as the predictor declares`, or
-            `by the sign on train` or `by the sign on these rows` of a significant correlation.
-            `, negated` is appended if the predictions were negated.
+        oriented: How the sign of the predictions was chosen: `as the predictor declares`, `by the
+            sign on train` of a significant correlation, or `as given`. `, negated` is appended if
+            the predictions were negated.
         baseline_difference: Kendall's tau-b with that sign minus the baseline's.
         baseline_p: The p-value of the difference, corrected for all tests in the table.
         baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test,
@@ -128,11 +128,6 @@ class Result:
     def to_row(self) -> dict[str, Any]:
         """Return the columns of a results file, by name."""
         return {name: value for name, value in vars(self).items() if name != "is_metric"}
-
-    @property
-    def sign(self) -> float:
-        """-1 if Kendall's tau-b is significantly negative (p < .05), else 1."""
-        return -1.0 if self.kendall < 0 and self.kendall_p < 0.05 else 1.0
 
 
 @dataclass(frozen=True)
@@ -341,14 +336,15 @@ def compare_with_baseline(
 
     Differences of Kendall's tau-b are tested with `paired_permutation`, with Holm's correction over
     the table. First, predictions are negated if higher ones mean harder prompts. The sign is the
-    known sign, else the predictor's declared direction, else `Result.sign`.
+    known sign, else the predictor's declared direction, else 1. Targets without a declared
+    direction are higher for easier prompts.
 
     Args:
         predictions: The predictions from which the results were computed.
         references: The true values by target, one per prompt.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results on one source.
-        known_signs: `Result.sign` on other rows, by predictor and target.
+        known_signs: The sign of the correlation on other rows, by predictor and target.
 
     Returns:
         The results with `baseline`, `oriented` and the fields of the test. These fields are NaN or
@@ -404,10 +400,11 @@ def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> 
     """Return the sign with which higher predictions mean easier prompts, and how it was chosen."""
     if sign := known_signs.get((row.predictor, row.target)):
         return sign, "by the sign on train"
+    if higher_is == "unknown":
+        return 1.0, "as given"
     measure = get_measure(row.target)
-    if measure and higher_is != "unknown":
-        return (1.0 if higher_is == measure.higher_is else -1.0), "as the predictor declares"
-    return row.sign, "by the sign on these rows"
+    higher_target_is = measure.higher_is if measure else "easier"
+    return (1.0 if higher_is == higher_target_is else -1.0), "as the predictor declares"
 
 
 def list_experiment_columns(

@@ -7,6 +7,7 @@ shows the metric's agreement with people.
 """
 
 import logging
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,13 @@ from pqpp_files.names import pluralize
 from pqpp_files.read_table import read_table
 from pqpp_files.threads import limit_blas_threads
 from pqpp_models.bench import protocol
-from pqpp_models.bench.lookup import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
+from pqpp_models.bench.lookup import (
+    KEYS,
+    FunctionPredictor,
+    join_by_prompt,
+    load_any_predictor,
+    load_named_predictors,
+)
 from pqpp_models.bench.split import ComparedPredictors, Split, replace_fitted_predictors
 from pqpp_models.bench.tables import BenchTable
 from pqpp_models.errors import PredictorError
@@ -59,17 +66,17 @@ class BenchRun:
             train: Rows on which the signs of unsupervised predictors are determined.
         """
         substitutes = {name: build for build, name in self.compared.stands_for.items()}
-        known_signs: dict[tuple[str, str], float] = {}
+        signs: dict[tuple[str, str], float] = {}
         on_text = {n: one for n, one in self.compared.predictors.items() if one.inputs == "text"}
-        unknown = {name for name, one in on_text.items() if one.higher_is == "unknown"}
-        unfitted = {n: one for n, one in on_text.items() if n in unknown or not one.supervised}
+        is_ours = {n: not isinstance(one, FunctionPredictor) for n, one in on_text.items()}
+        unfitted = {n: one for n, one in on_text.items() if is_ours[n] and not one.supervised}
         if train is not None and unfitted:
             targets = [t for t in self.references if t in train.known_targets]
             predictions = protocol.predict_all(unfitted, train.rows, targets, progress)
             true = train.get_true_values(targets)
             results = protocol.evaluate_predictions(predictions, true, train)
-            usable = [r for r in results if r.kendall_p < 0.05 or r.predictor in unknown]
-            known_signs = {(r.predictor, r.target): r.sign for r in usable}
+            significant = [r for r in results if r.kendall_p < 0.05]
+            signs = {(r.predictor, r.target): math.copysign(1, r.kendall) for r in significant}
         compared = protocol.compare_with_baseline(
             self.results,
             self.predictions,
@@ -77,7 +84,7 @@ class BenchRun:
             substitutes.get(baseline, baseline),
             self.split.sources,
             progress=progress,
-            known_signs=known_signs,
+            known_signs=signs,
         )
         return replace(self, results=compared)
 

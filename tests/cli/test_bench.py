@@ -180,25 +180,16 @@ def test_signs_are_aligned_before_comparison():
     signs = {("train", "mean_rr"): -1.0, ("harder", "mean_rr"): -1.0}
     declared = "as the predictor declares"
     results = compare_with_baseline(rows, predictions, references, "easier", known_signs=signs)
-    negated = ["by the sign on train"] * 2 + ["by the sign on these rows", declared]
-    orientations = [declared, *(f"{way}, negated" for way in negated)]
+    negated = ["by the sign on train, negated"] * 2
+    orientations = [declared, *negated, "as given", f"{declared}, negated"]
     assert [row.oriented for row in results] == orientations
     tau = [abs(stats.kendalltau(p.values[:, 0], true).statistic) for p in predictions]
-    expected = [value - tau[0] for value in (*tau[1:4], -tau[4])]
+    expected = [value - tau[0] for value in (*tau[1:3], -tau[3], -tau[4])]
     differences = [row.baseline_difference for row in results[1:]]
     assert differences == pytest.approx(expected, abs=1e-9)
-    assert max(map(abs, differences[:3])) < 0.1 and results[4].baseline_p < 0.01
+    assert max(map(abs, differences[:2])) < 0.1 and results[4].baseline_p < 0.01
     text = format_results("table", results)
     assert "negated in differences: harder on mean_rr (by the sign on train); train on" in text
-
-
-@pytest.mark.parametrize(("slope", "sign"), [(-0.02, 1.0), (-1.0, -1.0)])
-def test_insignificant_sign_does_not_negate(slope, sign):
-    true, noise = np.random.default_rng(0).normal(size=(2, 200))
-    noise -= true * (noise @ true) / (true @ true)
-    predictions = [Predictions("mine", ("mean_rr",), (noise + slope * true)[:, None], "unknown")]
-    (row,) = evaluate_predictions(predictions, {"mean_rr": list(true)}, SPLIT)
-    assert row.pearson < 0 and row.sign == sign
 
 
 def test_baseline_is_compared_on_prompts_that_both_predict():
