@@ -233,4 +233,4 @@ def test_baseline_agrees_with_scipy_permutation_test():
     text = format_results("table", [first, second, third])
     assert "paired permutation test" in text
     assert text.count("↑") == 2 and "better and ↓ worse than poor" in text
-    assert "uparrow" in format_results("latex", [first, second, third])
+    assert r"$^\ddagger$$^\uparrow$ \\" in format_results("latex", [first, second, third])
