@@ -34,7 +34,7 @@ def read_prompts(rows: Any) -> list[str]:
     """
     single = rows.get(COLUMN) if isinstance(rows, Mapping) else rows
     if isinstance(single, str):
-        raise PredictorError(f"`rows` is a single string; write [{single[:20]!r}]")
+        raise PredictorError("`rows` is a single string; put it in a list")
     columns, values = _find_column_names(rows), rows
     if columns is None:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]

@@ -243,7 +243,11 @@ class Match(LabelKind):
             if table.get(prompt_id)
         ]
         columns = ("File_name", "Task_backup", "Dashboard_version", *_DIRECTORY_COLUMNS)
-        by_image = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
+        # The dataset `gimbrr` has the names in lower case.
+        by_image = {
+            row["image"]: {n: cell for n in columns if (cell := row.get(n) or row.get(n.lower()))}
+            for row in rows
+        }
         return {"linked": linked, "columns": {k: cells for k, cells in by_image.items() if cells}}
 
     def get_extra_page_data(self, detail: Fields, get_url: Callable[[str], str]) -> dict[str, Any]:

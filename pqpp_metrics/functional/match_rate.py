@@ -27,7 +27,8 @@ def match_rate(
     paper's overall rates leave out the tasks whose name begins with "Controlled".
 
     Args:
-        matches: Whether each image matches, bool or 0 and 1, shape (images,).
+        matches: Whether each image matches, bool or 0 and 1, shape (images,). Of several votes on
+            an image, give the majority: intervals assume one vote per image.
         groups: Labels to group by: shape (images, columns), one column for each grouping (task,
             model, ...), or shape (images,) for a single one; None (default): only the overall rate.
         group_names: Names of the columns in the result; None: "group_0", "group_1", ...

@@ -383,10 +383,11 @@ def bench(
     elif options:
         raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove one of them")
     else:
-        if hasattr(rows, "iloc"):  # a pandas DataFrame
+        if not hasattr(rows, "features"):
             from datasets import Dataset
 
-            rows = Dataset.from_pandas(rows, preserve_index=False)
+            frame = rows if hasattr(rows, "iloc") else rows.to_pandas()  # polars
+            rows = Dataset.from_pandas(frame, preserve_index=False)
         opened = Split.from_rows(rows)
     comparison = load_comparison(opened, predictors, targets, dataset, image_dir)
     run = bench_split(comparison.split, comparison.predictors, comparison.targets)

@@ -56,6 +56,7 @@ def test_exports_the_published_gimbrr_rows(real_data, tmp_path):
     for row in published:
         cells = row | {"prompt_id": row["Prompt_no"], "prompt": row["Prompt"]}
         cells |= {"model": row["Algorithm"], "image": row["File_name"]}
+        cells["task"] = cells.pop("Task")  # as in pqpp's dataset
         prompts.setdefault(row["Prompt_no"], []).append(cells)
     votes = []
     for row in published:

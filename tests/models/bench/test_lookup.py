@@ -61,6 +61,13 @@ def test_mapping_names_predictors(rows):
     assert table.loc["mine", "pearson"] == pytest.approx(r, abs=1e-9)
 
 
+def test_polars_and_pandas_have_the_same_results(rows):
+    polars = pytest.importorskip("polars")
+    frame = rows.to_pandas()[["prompt", "mean_rr"]]
+    tables = [pqpp.bench("n_words", "mean_rr", one) for one in (frame, polars.from_pandas(frame))]
+    assert tables[0].equals(tables[1])
+
+
 @pytest.mark.parametrize("answer", [[1.0], "words", [[1, 2], [3, 4]]])
 def test_rejects_function_without_one_number_per_prompt(answer):
     with pytest.raises(PredictorError):
