@@ -268,7 +268,7 @@ class Predictor(ABC):
         available |= {"<model>_images" for name in available if name.endswith("_images")}
         for group in self.required_columns:
             if available.isdisjoint(group):
-                remedy = "pass rows with this column to `predict` in Python"
+                remedy = "add it, with a list in each row, to a JSON Lines or Parquet file"
                 if self.inputs == "text+images":
                     remedy = "set `image_dir` to the folder of the images"
                 raise PredictorError(
