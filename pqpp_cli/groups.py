@@ -112,7 +112,7 @@ class Dataset(ColumnOptions, DataDir):
         dataset: Dataset with the prompts: a name from `pqpp datasets list`, OWNER/REPOSITORY, a
             folder of data files or from save_to_disk, or a table.
         subset: Configuration of the dataset (default: the one of its name).
-        split: Split of the dataset (default: the only one).
+        split: Split of the dataset, or all (default: the only one).
     """
 
     TITLE = "dataset"

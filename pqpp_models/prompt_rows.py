@@ -86,7 +86,7 @@ def load_dataset_rows(
     Args:
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
         subset: As in `load_benchmark`, like `data_dir` and `image_dir`.
-        split: The split; default: the first of `usual_splits` that exists, or the only split.
+        split: The split, or `all`; default: the first of `usual_splits` that exists, or the only split.
         usual_splits: Splits to choose from, in order.
         keeps_images: Whether to load the images of a benchmark built by pqpp.
 
@@ -142,6 +142,8 @@ def _load_split(
     column: str,
     usual_splits: Sequence[str],
 ) -> tuple[Any, str | None]:
+    from datasets import concatenate_datasets
+
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import get_config_name, load_benchmark
 
@@ -153,10 +155,10 @@ def _load_split(
         names = list(splits)
         preferred = split or next((name for name in usual_splits if name in names), None)
         chosen = preferred or (names[0] if len(names) == 1 else None)
-        if chosen not in names:
+        if chosen not in (*names, "all"):
             problem = "`split` is missing" if chosen is None else f"`split` {chosen} does not exist"
             raise BenchmarkError(
-                f"{problem}; choose from the splits of {dataset}: {', '.join(names)}"
+                f"{problem}; choose from the splits of {dataset}: {', '.join(names)}, or all"
             )
         return chosen, preferred
 
@@ -172,6 +174,8 @@ def _load_split(
     splits = load_benchmark(dataset, subset, **options)
     if hasattr(splits, "keys"):
         chosen, preferred = choose(splits)
+        if chosen == "all":
+            return concatenate_datasets(list(splits.values())), preferred
         return splits[chosen], preferred
     if split is not None:
         raise BenchmarkError(f"{dataset} has no splits; remove `split`")

@@ -107,6 +107,7 @@ def test_predict_reads_folders_and_saved_datasets(tmp_path, capsys):
         ("files", (), [0, 1, 2]),
         ("plain", (), [0, 1, 2]),
         ("splits", ("--split", "b"), [1]),
+        ("splits", ("--split", "all"), [0, 1, 2, 1]),
     ):
         arguments = ("predict", "--dataset", str(tmp_path / name), "--column", "caption", *split)
         assert main((*arguments, "--format", "json")) == 0
