@@ -23,6 +23,7 @@ from pqpp_files.errors import PqppError, describe
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.open_input import find_suffix
 from pqpp_files.read_table import read_table
+from pqpp_files.table_formats import find_column
 from pqpp_hub import is_repository_id
 from pqpp_metrics.tables import TABLES, as_text
 from pqpp_models.errors import PredictorError
@@ -206,7 +207,9 @@ class TablePredictor(FunctionPredictor):
         super().__init__(self._look_up_predictions, f"{path}:{column}")
         self.column = column
         # Errors name all columns, but only the keys and the predictions are kept.
-        self.columns = dict.fromkeys(table.columns, ()) | {n: table[n] for n in KEYS if n in table}
+        self.columns = dict.fromkeys(table.columns, ())
+        names = {n: n if n in table else find_column(table.columns, n) for n in KEYS}
+        self.columns |= {key: table[name] for key, name in names.items() if name}
         self.columns[column] = table.numbers(column)
         self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.title)
 

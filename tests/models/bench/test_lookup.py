@@ -28,7 +28,7 @@ def table(rows, tmp_path, monkeypatch):
     predictions["mine"] = np.array(rows["mean_rr"][:]) + noise
     predictions = predictions.iloc[3:].sample(frac=1, random_state=0)
     pairs = pd.concat([predictions.assign(mine=predictions.mine + shift) for shift in (-0.5, 0.5)])
-    pairs.to_csv("mine.csv", index=False)
+    pairs.rename(columns={"prompt_id": "query_id"}).to_csv("mine.csv", index=False)
     pairs.drop(columns="prompt_id").to_parquet("by_text.parquet")
     shards = cut_table(pa.Table.from_pandas(pairs, preserve_index=False), 100)
     run_shards(lambda part: part, shards, "shards", {})
@@ -79,7 +79,7 @@ def test_rejects_unusable_tables(tmp_path, monkeypatch):
     (tmp_path / "u.csv").write_text("prompt,score\na cat,high\n")
     with pytest.raises(FileError, match="score"):
         TablePredictor("u.csv", "score")
-    for name in ("text", "prompt"):  # no column of prompts, or none of these prompts
+    for name in ("words", "prompt"):  # no column of prompts, or none of these prompts
         (tmp_path / "t.csv").write_text(f"{name},score\na cat,1\n")
         with pytest.raises(PredictorError, match=name):
             TablePredictor("t.csv", "score").predict([{"prompt": "a dog"}])
