@@ -57,26 +57,10 @@ sys.exit(main(["predict", "a cat and a dog " * 1000, "--output", "a.xlsx"]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of processes")
-def test_full_disk_for_the_files_of_a_library_is_one_line(tmp_path, monkeypatch, capsys):
+def test_full_disk_for_the_files_of_a_library_is_one_line(tmp_path):
     words = [sys.executable, "-c", EXCEL_ON_A_FULL_DISK]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-
-    def fail(command):
-        raise RuntimeError from OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", fail)
-    assert main(["models", "list"]) == 2
-    assert capsys.readouterr().err.startswith("pqpp: error: no space left")
-
-
-def test_error_that_mentions_memory_is_kept(monkeypatch, capsys):
-    def fail(command):
-        raise FileError("a worker was killed (out of memory?); use fewer workers")
-
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", fail)
-    assert main(["models", "list"]) == 2
-    assert "use fewer workers" in capsys.readouterr().err
 
 
 def test_missing_package_is_one_line(monkeypatch, capsys, tmp_path):
@@ -89,32 +73,39 @@ def test_missing_package_is_one_line(monkeypatch, capsys, tmp_path):
     assert "needs transformers; run: pip install" in error and error.count("\n") == 1
 
 
-def test_internal_errors_are_one_line(monkeypatch, capsys):
-    def fail(command):
-        raise KeyError("no\nsuch")
+def fail_with(error, cause=None):
+    """Return the `run` of a command that raises an error."""
 
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", fail)
-    assert main(["models", "list"]) == 1
-    error = capsys.readouterr().err
-    assert "internal error: KeyError: " in error and error.count("\n") == 1
-    monkeypatch.setenv("PQPP_TRACEBACK", "1")
-    with pytest.raises(KeyError):
-        main(["models", "list"])
+    def run(command):
+        raise error from cause
+
+    return run
 
 
-def test_library_that_cannot_start_is_not_an_internal_error(monkeypatch, capsys):
-    module = {"__name__": "library"}
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: exec("int('x')", module))
-    assert main(["models", "list"]) == 2
-    assert "a library cannot start: ValueError: inv" in capsys.readouterr().err
-
-
-def test_errors_of_model_libraries_are_not_internal(monkeypatch, capsys):
+def embed_unknown_token(command):
     torch = pytest.importorskip("torch")
-    layer = torch.nn.Embedding(1, 1)
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: layer(torch.tensor([9])))
-    assert main(["models", "list"]) == 2
-    assert "the model failed: IndexError" in capsys.readouterr().err
+    torch.nn.Embedding(1, 1)(torch.tensor([9]))
+
+
+@pytest.mark.parametrize(
+    ("run", "status", "message"),
+    [
+        (fail_with(RuntimeError(), OSError(errno.ENOSPC, "No space left")), 2, "no space left"),
+        (fail_with(FileError("killed (out of memory?)")), 2, "killed (out of memory?)"),
+        (fail_with(KeyError("no\nsuch")), 1, "internal error: KeyError: "),
+        (lambda _: exec("int('x')", {"__name__": "library"}), 2, "a library cannot start: Value"),
+        (embed_unknown_token, 2, "the model failed: IndexError"),
+    ],
+)
+def test_error_of_a_command_is_one_line(run, status, message, monkeypatch, capsys):
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", run)
+    assert main(["models", "list"]) == status
+    error = capsys.readouterr().err
+    assert error.startswith(f"pqpp: error: {message}") and error.count("\n") == 1
+    monkeypatch.setenv("PQPP_TRACEBACK", "1")
+    if status == 1:
+        with pytest.raises(KeyError):
+            main(["models", "list"])
 
 
 @pytest.mark.parametrize(
