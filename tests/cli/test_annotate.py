@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -32,17 +33,6 @@ def folder(tmp_path, monkeypatch):
 def init_study(*words, study="study.yaml"):
     start = ("annotate", "init", study, "--file", "prompts.csv", "--image-dir", "images")
     return main([*start, *words])
-
-
-def rewrite_table(path, change):
-    """Change the rows of a table."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    rows = change(rows)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else ["prompt", "image"])
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def test_study_from_init_to_export(folder, capsys):
@@ -110,10 +100,8 @@ def test_init_downloads_images_from_urls(folder, capsys, monkeypatch):
     with serve() as server:
         address = server.url.rstrip("/")
         server.files = {f"/{one.name}": one.read_bytes() for one in folder.glob("images/*")}
-        rewrite_table(
-            folder / "prompts.csv",
-            lambda rows: [row | {"image": f"{address}/{row['image']}"} for row in rows],
-        )
+        text = (folder / "prompts.csv").read_text()
+        (folder / "prompts.csv").write_text(re.sub(r"\d-\w+\.png", rf"{address}/\g<0>", text))
         assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv"]) == 0
     # The server has stopped, so the images come from the study.
     store = open_store(read_study("study.yaml"))
@@ -123,7 +111,7 @@ def test_init_downloads_images_from_urls(folder, capsys, monkeypatch):
         assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
     assert next(iterate_votes(read_records(store))).image.startswith(address)
     store.close()
-    rewrite_table(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])
+    (folder / "prompts.csv").write_text(f"prompt,image\na cat,{address}/new.png\n")
     monkeypatch.setattr("pqpp_hub.pull.time.sleep", lambda _: None)  # between retries
     assert main(["annotate", "init", "other.yaml", "--file", "prompts.csv"]) == 2
     assert f"image {address}/new.png: " in capsys.readouterr().err
@@ -143,36 +131,20 @@ def test_init_reads_prompts_and_images_from_a_dataset(folder, cache, capsys):
     store.close()
 
 
-def truncate_image(folder):
-    path = folder / "images" / "3-sdxl.png"
-    path.write_bytes(path.read_bytes()[:45])
-
-
-def edit(change):
-    return lambda folder: rewrite_table(folder / "prompts.csv", change)
-
-
-INVALID_INPUTS = {
-    "missing image": (
-        lambda folder: (folder / "images" / "0-sdxl.png").unlink(),
-        r"image 0-sdxl\.png: .* not found",
-    ),
-    "truncated image": (truncate_image, r"image 3-sdxl\.png: damaged file"),
-    "invalid training answer": (
-        edit(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
-        "line 2: .*9",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", INVALID_INPUTS)
-def test_invalid_inputs_are_one_line_and_write_nothing(folder, capsys, case):
-    import re
-
-    damage, message = INVALID_INPUTS[case]
-    damage(folder)
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("images/0-sdxl.png", None, "image 0-sdxl.png: "),
+        ("images/3-sdxl.png", b"P6 8 6 255 ", "image 3-sdxl.png: damaged file"),
+        ("prompts.csv", b"prompt,image,training,expected\na,0-sdxl.png,1,9\n", "line 2: "),
+    ],
+)
+def test_invalid_inputs_are_one_line_and_write_nothing(folder, capsys, name, content, message):
+    (folder / name).unlink()
+    if content:
+        (folder / name).write_bytes(content)
     before = sorted(folder.rglob("*"))
     assert init_study(study="new/study.yaml") == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and re.search(message, error), error
+    assert error.count("\n") == 1 and message in error, error
     assert sorted(folder.rglob("*")) == before
