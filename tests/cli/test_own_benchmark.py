@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from pqpp_cli.main import main
+from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor
 from pqpp_models.bench.protocol import list_experiment_columns
 
@@ -67,35 +68,24 @@ def test_page_example_with_a_thousand_prompts(tmp_path, monkeypatch, cache, caps
     assert done.returncode == 0 and "model.safetensors" in done.stdout, done.stderr
 
 
-@pytest.fixture
-def fitted(mine, capsys):
-    """A predictor fitted to the benchmark's train split."""
-    assert main(["fit", "mine", "--output", "my_predictor"]) == 0
-    assert set(TARGETS) <= set(capsys.readouterr().out.split())
-    return mine.parent / "my_predictor"
-
-
 def run_command(capsys, *words):
     capsys.readouterr()
     assert main(list(words)) == 0
     return capsys.readouterr().out
 
 
-def load_rows(folder, split):
-    from pqpp_datasets.load import load_benchmark
-
-    return load_benchmark(str(folder), split=split)
-
-
-def test_table_of_own_targets_has_no_published_rows(mine, fitted, capsys):
+def test_table_of_own_targets_has_no_published_rows(mine, capsys):
+    assert set(TARGETS) <= set(
+        run_command(capsys, "fit", "mine", "--output", "my_predictor").split()
+    )
     words = ("bench", "--dataset", "mine", "--predictors", "static,./my_predictor")
     result = json.loads(run_command(capsys, *words, "--format", "json"))
     assert result["published"] == []
     cells = {(r["predictor"], r["target"]): r for r in result["rows"]}
     assert [t for p, t in cells if p == "./my_predictor"] == TARGETS
     assert [cells["static", t]["stands_in"] for t in TARGETS] == ["mean_hbpp", "mean_hbpp", None]
-    rows = load_rows(mine, "validation")
-    predictor = Predictor.from_pretrained(fitted)
+    rows = load_benchmark(str(mine), split="validation")
+    predictor = Predictor.from_pretrained("./my_predictor")
     predicted = predictor.predict(rows["prompt"][:], "mini-dalle_hbpp")[:, 0]
     expected = stats.pearsonr(predicted, rows["mini-dalle_hbpp"][:]).statistic
     cell = cells["./my_predictor", "mini-dalle_hbpp"]
