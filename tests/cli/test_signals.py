@@ -2,10 +2,9 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
+from support.processes import run_python
 
 from pqpp_cli.main import main
 
@@ -29,12 +28,12 @@ INTERRUPT = "os.kill(os.getpid(), signal.SIGINT)"
     "module", ["pqpp_cli.main", "argparse", "pqpp_cli.predict", "numpy", "pqpp_models.predictor"]
 )
 def test_interrupt_during_imports_is_one_line(module, tmp_path):
-    done = run_code(tmp_path, INTERRUPTED_IMPORT.format(module=module, at_exit=""))
+    done = run_python(INTERRUPTED_IMPORT.format(module=module, at_exit=""), tmp_path)
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
 
 
 def test_interrupt_at_exit_is_one_line(tmp_path):
-    done = run_code(tmp_path, INTERRUPTED_IMPORT.format(module="none", at_exit=INTERRUPT))
+    done = run_python(INTERRUPTED_IMPORT.format(module="none", at_exit=INTERRUPT), tmp_path)
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
     assert "mean_rr" in done.stdout
 
@@ -58,9 +57,4 @@ def test_foreign_signal_handlers_are_kept(handler, tmp_path):
     code = f"import signal; signal.signal(signal.SIGINT, signal.{handler})\n"
     code += "from pqpp_cli.entry import main; main(['--version'])\n"
     code += "print(signal.getsignal(signal.SIGINT).name)"
-    assert run_code(tmp_path, code).stdout.split()[-1] == handler
-
-
-def run_code(folder, code):
-    words = [sys.executable, "-c", code]
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert run_python(code, tmp_path).stdout.split()[-1] == handler
