@@ -30,20 +30,12 @@ def predict(predictor, targets=None):
     return dict(zip(names, predictor.predict(PROMPTS, names).T, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("mean", "first", "second"),
-    [
-        ("mean_hbpp", "glide_hbpp", "sdxl_hbpp"),
-        ("mean_p10", "clip_p10", "blip2_p10"),
-        ("mean_rr", "clip_rr", "blip2_rr"),
-    ],
-)
-def test_mean_targets_average_their_parts(ridge, mean, first, second):
-    all_nine, alone = predict(ridge), predict(ridge, (mean,))
-    expected = (all_nine[first] + all_nine[second]) / 2
-    np.testing.assert_array_equal(all_nine[mean], expected)
-    np.testing.assert_array_equal(alone[mean], expected)  # even if the parts are not requested
-    estimates = ridge.predict_with_uncertainty(PROMPTS, (mean, "clip_rr"))
+def test_mean_targets_average_their_parts(ridge):
+    all_nine, alone = predict(ridge), predict(ridge, ("mean_hbpp",))
+    expected = (all_nine["glide_hbpp"] + all_nine["sdxl_hbpp"]) / 2
+    np.testing.assert_array_equal(all_nine["mean_hbpp"], expected)
+    np.testing.assert_array_equal(alone["mean_hbpp"], expected)  # without the parts
+    estimates = ridge.predict_with_uncertainty(PROMPTS, ("mean_hbpp", "clip_rr"))
     np.testing.assert_array_equal(estimates.values[:, 0], expected)
     assert estimates.values.shape == estimates.deviations.shape == (4, 2)
     np.testing.assert_array_equal(np.isnan(estimates.deviations[:, 0]), np.isnan(expected))
