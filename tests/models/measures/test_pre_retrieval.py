@@ -46,13 +46,6 @@ class TestStatistics:
             [2],
         ]
 
-    def test_reads_one_caption_per_line(self, tmp_path, collection):
-        path = tmp_path / "captions.txt"
-        path.write_text("\n".join(CAPTIONS) + "\n\n", encoding="utf-8")
-        result = open_statistics(str(path))
-        assert result.document_frequency.tolist() == collection.document_frequency.tolist()
-        assert result.n_documents == 4
-
     def test_rejects_files_that_are_not_utf8(self, tmp_path):
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
         with pytest.raises(FileError, match="latin"):
@@ -101,7 +94,7 @@ class TestMeasures:
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
     def test_saved_predictor_predicts_the_same(self, collection, tmp_path, monkeypatch, name):
-        (tmp_path / "idf.txt").write_text("\n".join(CAPTIONS))
+        (tmp_path / "idf.txt").write_text("\n".join(CAPTIONS) + "\n\n")
         monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "idf.txt"))
         predictor = MeasurePredictor(name, collection)
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
