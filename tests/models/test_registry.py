@@ -42,10 +42,7 @@ def test_registers_custom_predictor(monkeypatch):
     ("name", "message"),
     [
         ("statik", "did you mean 'static'"),
-        (
-            "linguistic",
-            "is a group of predictors; choose one, such as n_synsets or n_words or mean",
-        ),
+        ("linguistic", "is a group of predictors; choose one, such as n_synsets or n_words"),
         ("", "pqpp models list"),
     ],
 )
