@@ -68,20 +68,14 @@ def test_train_build_reaches_half_of_oracle_on_pqpp(real_data):
 
 def test_command_writes_plot_and_report(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = {
-        "prompt": [" ".join(["dog"] * n) for n in range(1, 9)],
-        "a_hbpp": WEAK,
-        "b_hbpp": STRONG,
-    }
-    datasets.Dataset.from_dict(rows).to_csv("mine.csv")
+    columns = {"a_hbpp": WEAK, "b_hbpp": STRONG, r"$\x$_hbpp": STRONG}
+    make_split(**columns).rows.to_csv("mine.csv")
     arguments = ["bench", "routing", "--dataset", "mine.csv", "--predictors", "n_words"]
     pair = ["--targets", "a_hbpp,b_hbpp"]
     assert main([*arguments, *pair, "--plot", "curve.png"]) == 0
     assert "n_words, harder prompts" in capsys.readouterr().out
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
-    datasets.Dataset.from_dict({**rows, r"$\x$_hbpp": STRONG}).to_csv("formula.csv")
-    formula = ["bench", "routing", "--dataset", "formula.csv", "--predictors", "n_words"]
-    assert main([*formula, "--targets", r"a_hbpp,$\x$_hbpp", "--plot", "curve.svg"]) == 0
+    assert main([*arguments, "--targets", r"a_hbpp,$\x$_hbpp", "--plot", "curve.svg"]) == 0
     capsys.readouterr()
     assert main([*arguments, *pair, "--format", "json", "--report", "r.html"]) == 0
     output = json.loads(capsys.readouterr().out)
