@@ -108,12 +108,9 @@ def test_counts_fitted_rows_per_cell(sample, shipped):
     ]
 
 
-@pytest.fixture(scope="module")
-def comparison(sample, builds):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "SHIPPED", builds)
-        patch.setitem(registry.PREDICTORS, "static-train", STATIC)
-        return run_bench(sample, "static", "static-train", "n_words")
+@pytest.fixture
+def comparison(sample, shipped):
+    return run_bench(sample, "static", "static-train", "n_words")
 
 
 def test_formats_list_fitted_predictors_last(comparison):
