@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pqpp_cli.main import main
+from pqpp_datasets.load import load_benchmark
 from pqpp_models import PredictorError
 from pqpp_models.bench.lookup import join_by_prompt
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, list_experiment_columns
@@ -69,44 +71,24 @@ def test_cross_dataset_columns_need_another_source():
         list_experiment_columns("cross-dataset", ["mean_rr"], ["mscoco"])
 
 
-@pytest.fixture
-def bench(cache, tmp_path, monkeypatch, capsys):
-    """Return a function that runs `pqpp bench` and returns its status, stdout and stderr."""
-    from pqpp_cli.main import main
-
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        status = main(["bench", "--dataset", "sample", "--split", "test", *arguments])
-        return status, *capsys.readouterr()
-
-    return run
-
-
-def load_sample():
-    import datasets
-
-    rows = datasets.load_dataset("pqpp", "sample", split="test")
-    return rows["prompt"][:], rows["sdxl_hbpp"][:]
-
-
-def test_correlates_metrics_of_file(bench, tmp_path):
+def test_correlates_metrics_of_file(cache, tmp_path, capsys):
     import pandas as pd
 
-    import pqpp_datasets  # noqa: F401
-
-    prompts, scores = load_sample()
+    sample = load_benchmark("sample", split="test")
+    prompts, scores = sample["prompt"][:], sample["sdxl_hbpp"][:]
     noise = np.random.default_rng(1).normal(size=len(prompts))
     table = pd.DataFrame({"prompt": prompts, "sdxl_hps": scores + noise, "image": "x"})
     table.iloc[3:].to_csv(tmp_path / "hps.csv", index=False)
-    common = ("--table", "automatic-metrics", "--predictors", "static,n_words")
-    arguments = (*common, "--metrics", "hps.csv")
-    status, out, _ = bench(*arguments, "--format", "json", "--baseline", "n_words")
-    rows = {row["predictor"]: row for row in json.loads(out)["rows"]}
-    assert status == 0 and list(rows) == ["static", "n_words", "human judgments"]
+    common = ["bench", "--dataset", "sample", "--split", "test", "--table", "automatic-metrics"]
+    common += ["--predictors", "static,n_words"]
+    arguments = ["--metrics", str(tmp_path / "hps.csv"), "--format", "json"]
+    assert main([*common, *arguments, "--baseline", "n_words"]) == 0
+    rows = {row["predictor"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert list(rows) == ["static", "n_words", "human judgments"]
     assert {row["n"] for row in rows.values()} == {len(prompts) - 3}
     expected = stats.kendalltau(scores[3:], (scores + noise)[3:]).statistic
     assert rows["human judgments"]["kendall"] == pytest.approx(expected, abs=1e-9)
     assert 0 <= rows["static"]["baseline_p"] <= 1
-    status, out, error = bench(*common)
-    assert status == 2 and "--metrics" in error and out == "" and error.count("\n") == 1
+    assert main(common) == 2
+    out, error = capsys.readouterr()
+    assert "--metrics" in error and out == "" and error.count("\n") == 1
