@@ -23,22 +23,6 @@ def hub():
         yield running
 
 
-@pytest.fixture
-def load(hub, tmp_path):
-    """Load a repository in a fresh process and return what it prints, read as JSON."""
-
-    def run(repository: str, offline: bool = False, **options):
-        environment = hub.environment(tmp_path / "home")
-        environment["HF_HUB_OFFLINE"] = "1" if offline else "0"
-        environment["PYTHONPATH"] = str(Path(pqpp_models.__file__).parents[1])
-        prelude = f"REPOSITORY, OPTIONS = {repository!r}, {options!r}\n"
-        done = run_warm(prelude + LOAD, tmp_path, **environment)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def pushed(hub, ridge, tmp_path_factory) -> str:
     """A repository with a predictor, and with files that must not be fetched."""
@@ -57,11 +41,15 @@ api.upload_folder(repo_id="pqpp/ridge-test", folder_path={str(folder)!r})
     return "pqpp/ridge-test"
 
 
-def test_loads_from_hub_and_cache(load, pushed, ridge, tmp_path):
+def test_loads_from_hub_and_cache(hub, pushed, ridge, tmp_path):
+    environment = hub.environment(tmp_path / "home")
+    environment["PYTHONPATH"] = str(Path(pqpp_models.__file__).parents[1])
     expected = ridge.predict(["a man near a wave"], "mean_rr").tolist()
-    assert load(pushed) == expected
-    assert load(pushed, revision="main") == expected
-    assert load(pushed, offline=True) == expected
+    for offline, options in (("0", {}), ("0", {"revision": "main"}), ("1", {})):
+        prelude = f"REPOSITORY, OPTIONS = {pushed!r}, {options!r}\n"
+        done = run_warm(prelude + LOAD, tmp_path, **{**environment, "HF_HUB_OFFLINE": offline})
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout.splitlines()[-1]) == expected
     fetched = {path.name for path in (tmp_path / "home").rglob("snapshots/*/*")}
     expected = {"config.json", "model.safetensors", "README.md", "fitted_rows.safetensors"}
     assert fetched == expected
