@@ -5,13 +5,16 @@ import io
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.processes import run_pqpp
 
 from pqpp_cli.main import main
+from pqpp_files.write_table import encode_table
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models import TARGETS as NINE
 
@@ -56,18 +59,21 @@ def test_blank_prompt_keeps_its_row_and_is_noted(tmp_path, predictor):
     assert "–" in run_pqpp(*words, cwd=tmp_path).stdout.splitlines()[3]
 
 
-@pytest.mark.parametrize("name", ["p.csv", "p.jsonl", "p.parquet", "p.json"])
-def test_uncertainty_columns_in_every_format(tmp_path, name):
-    import pandas as pd
-
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("p.csv", pd.read_csv),
+        ("p.jsonl", partial(pd.read_json, lines=True)),
+        ("p.parquet", pd.read_parquet),
+        ("p.json", pd.read_json),
+    ],
+)
+def test_uncertainty_columns_in_every_format(tmp_path, name, read):
     prompts, targets = [PROMPTS[0], OUT_OF_DOMAIN], ["mean_hbpp", "clip_rr"]
     arguments = (*prompts, "--target", "mean_hbpp,clip_rr", "--uncertainty", "--output", name)
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "", done.stderr
-    readers = {"csv": pd.read_csv, "parquet": pd.read_parquet, "json": pd.read_json}
-    kind = name.removeprefix("p.")
-    options = {"lines": True} if kind == "jsonl" else {}
-    frame = readers.get(kind, pd.read_json)(tmp_path / name, **options)
+    frame = read(tmp_path / name)
     deviations = [f"{target}_deviation" for target in targets]
     assert list(frame.columns) == ["prompt", *targets, *deviations, *EXTRA_COLUMNS]
     predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
@@ -179,8 +185,6 @@ def test_names_of_a_downloaded_predictor_are_escaped_or_refused(tmp_path, capsys
 
 @pytest.mark.parametrize("source", ["csv", "jsonl", "json", "parquet", "pipe", "table", "folder"])
 def test_prompts_are_predicted_in_batches(tmp_path, monkeypatch, source):
-    import pandas as pd
-
     from pqpp_models import predict, prompt_rows
 
     sizes, predict_columns = [], predict.predict_columns
@@ -194,13 +198,11 @@ def test_prompts_are_predicted_in_batches(tmp_path, monkeypatch, source):
     monkeypatch.chdir(tmp_path)
     count = 1000
     prompts = [f"a cat and {n} dogs" for n in range(count)]
-    frame = pd.DataFrame({"prompt": prompts, "n": range(count)})
+    columns = {"prompt": prompts, "n": [*range(count)]}
     (tmp_path / "mine").mkdir()
-    writers = {"jsonl": lambda p: frame.to_json(p, orient="records", lines=True)}
-    writers |= {"json": lambda p: frame.to_json(p, orient="records"), "parquet": frame.to_parquet}
     kind = source if source in ("jsonl", "json", "parquet") else "csv"
     path = tmp_path / ("mine" if source == "folder" else "") / f"p.{kind}"
-    writers.get(kind, lambda p: frame.to_csv(p, index=False))(path)
+    path.write_bytes(encode_table(kind, columns))
     (tmp_path / "p.txt").write_text("\n".join(prompts))
     words = {"pipe": ["--file", "-"], "table": ["--dataset", "p.csv"]}
     words["folder"] = ["--dataset", "mine"]
