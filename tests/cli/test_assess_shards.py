@@ -22,9 +22,7 @@ def study(tmp_path):
 
 
 def make_command(study, *more):
-    defaults = {"--image-dir": str(study), "--model": "a-model",
-             "--file": str(study / "[ab].parquet")}  # fmt: skip
-    words = [word for option in defaults.items() if option[0] not in more for word in option]
+    words = ["--image-dir", str(study), "--file", str(study / "[ab].parquet"), "--model", "a-model"]
     return ["assess", "rahf", *words, *more]
 
 
