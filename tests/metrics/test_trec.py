@@ -135,8 +135,6 @@ UNUSUAL_RUNS = {
     "tabs": "q\tQ0\ta\t1\t2\tt\nq\tQ0\tb\t2\t1\tt\n",
     "a tab within columns by blanks": "q Q0 a\tx 1 2 0.5\nq Q0 b\tx 2 1 0.5\n",
     "an empty column": "q  a 1 2 t\nq  b 2 1 t\n",
-    "carriage returns": "q Q0 a 1 2 t\r\nq Q0 b 2 1 t\r\n",
-    "comments of six words": "# a b c 1 e\nq Q0 a 1 2 t\nq Q0 b 2 1 t",
     "a sign": "q Q0 a 1 +2 t\nq Q0 b 2 1 t\n",
     "quotes": 'q Q0 "a 1 2 t\nq Q0 b" 2 1 t\n',
     "twice": "q Q0 a 1 2 t\n\nq Q0 b 2 1 t\nq Q0 a 3 0 t\n",
