@@ -5,11 +5,7 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.richhf_scenes import (  # noqa: E402
-    draw_map,
-    make_scene,
-    write_scenes,
-)
+from support.richhf_scenes import draw_map, make_scene, write_scenes  # noqa: E402
 
 from pqpp_feedback.rahf.examples import augment  # noqa: E402
 
