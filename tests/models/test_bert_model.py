@@ -13,11 +13,7 @@ from support.tiny_models import save_text_encoder, save_vit  # noqa: E402
 
 from pqpp_backbones.encoder.encoding import to_batch  # noqa: E402
 from pqpp_backbones.encoder.pretrained import get_max_length, load_encoder  # noqa: E402
-from pqpp_models import (  # noqa: E402
-    TARGETS,
-    ModelError,
-    Predictor,
-)
+from pqpp_models import TARGETS, ModelError, Predictor  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
     BertForPerformancePrediction,
     BertPredictorConfig,
