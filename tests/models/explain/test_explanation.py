@@ -105,17 +105,13 @@ def test_html_escapes_hostile_texts(static, prompt):
     assert not {"\x1b", "\u202e", "\x00", "\ud800"} & set(page)
 
 
-def make_explanation(change):
-    return Explanation("a red cat", "alignment", 0.5, (Change("red", 2, 5, change),))
-
-
 @pytest.mark.parametrize(
     ("change", "colour"),
     # A fifth of the range of alignment, 0 to 1, has the full colour.
     [(-0.2, "#fdae61"), (0.0, "#ffffff"), (0.1, "#b5d6ea"), (7.0, "#6baed6"), (-1.0, "#fdae61")],
 )
 def test_html_colours_phrases_by_change(change, colour):
-    page = make_explanation(change).as_html()
+    page = Explanation("a red cat", "alignment", 0.5, (Change("red", 2, 5, change),)).as_html()
     assert re.findall(r"background:(#\w{6})", page) == [colour]
     assert page.index("a <mark") < page.index("red <small>") and page.endswith("</mark> cat</div>")
 
