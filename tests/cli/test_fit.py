@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models.text.test_ridge import CHINESE, PROMPTS, RATES
+from models.text.test_ridge import PROMPTS, RATES
 from scipy.stats import spearmanr
 
 from pqpp_cli.main import main
@@ -95,12 +95,6 @@ def test_fit_to_training_data_of_the_network_has_no_results(real_data, tmp_path,
     predicted = predictor.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]
     true = [float(row["avg_generative_score"]) for row in rows]
     assert pearson_qpp(predicted, true)["pearson_qpp"] > 0.57
-
-
-def test_fit_reads_prompts_in_another_language():
-    rows = [{"prompt": prompt, "rating": n} for n, prompt in enumerate(CHINESE)]
-    Path("far.json").write_text(json.dumps(rows), "utf-8")
-    assert run_fit("far.json", "--targets", "rating").reads_any_language
 
 
 def test_base_helps_with_few_prompts():
