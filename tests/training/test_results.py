@@ -235,7 +235,6 @@ VALID_ROWS = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 is missing"),
         ({"prompt": [3, 4]}, {}, "the prompt at index 0 is 3, not a string"),
         ({"mean_hbpp": ["good", "bad"]}, {}, "'mean_hbpp' of train must be numeric, not string"),
-        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "'mean_hbpp' of train must be numeric"),
     ],
 )
 def test_rejects_unusable_datasets(script, recipe, tmp_path, rows, options, message):
@@ -247,11 +246,6 @@ def test_rejects_unusable_datasets(script, recipe, tmp_path, rows, options, mess
     with pytest.raises(PqppError, match=message) as caught:
         script.load_rows(recipe, recipe.train_split)
     assert "\n" not in str(caught.value)
-
-
-def run_train(script, *flags):
-    """Run `pqpp train` in this process."""
-    return main(["train", script, *map(str, flags)])
 
 
 def test_rejects_damaged_tokenizer(script, recipe):
@@ -276,7 +270,7 @@ def test_rejects_output_folder_of_another_predictor(tmp_path, capsys):
         folder.mkdir(parents=True)
         (folder / "config.json").write_text('{"predictor_type": "static"}')
     (tmp_path / "none").mkdir()  # without a dataset, so training would fail with another error
-    flags = ["--dataset", tmp_path / "none", "--output_dir", tmp_path / "runs"]
+    flags = ["--dataset", str(tmp_path / "none"), "--output_dir", str(tmp_path / "runs")]
     for script in ("bert", "clip", "correlation_cnn"):
-        assert run_train(script, *flags) == 2
+        assert main(["train", script, *flags]) == 2
         assert "contains a 'static'" in capsys.readouterr().err
