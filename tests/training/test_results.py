@@ -235,6 +235,7 @@ VALID_ROWS = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 is missing"),
         ({"prompt": [3, 4]}, {}, "the prompt at index 0 is 3, not a string"),
         ({"mean_hbpp": ["good", "bad"]}, {}, "'mean_hbpp' of train must be numeric, not string"),
+        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "'mean_hbpp' of train must be numeric"),
     ],
 )
 def test_rejects_unusable_datasets(script, recipe, tmp_path, rows, options, message):
