@@ -14,27 +14,14 @@ from pqpp_metrics.errors import MetricInputError
 
 CONVENTIONS = ["tuebingen", "pysaliency", "mit", "unisal", "richhf"]
 METRICS = [F.nss, F.kld, F.cc, F.sim, F.auc_judd]
+MIT = {"NSS": "nss", "KLD": "kld", "CC": "cc", "SIM": "sim", "AUC_Judd_nojitter": "auc_judd"}
 # By convention: the public code, and our function for each of its values.
 REFERENCES = {
-    "mit": (
-        "matlab_cvzoya",
-        {"NSS": "nss", "KLD": "kld", "CC": "cc", "SIM": "sim", "AUC_Judd_nojitter": "auc_judd"},
-    ),
+    "mit": ("matlab_cvzoya", MIT),
     "tuebingen": ("pysaliency", {"NSS": "nss", "KLD_MIT": "kld", "CC": "cc", "SIM": "sim"}),
     "pysaliency": ("pysaliency", {"NSS": "nss", "KLD_default": "kld", "CC": "cc", "SIM": "sim"}),
     "unisal": ("unisal", {"AUC_Judd": "auc_judd", "SIM_on_sum1": "sim"}),
-    "richhf": (
-        "richhf_author",
-        {
-            "NSS": "nss",
-            "NSS_with_gt": "nss",
-            "KLD": "kld",
-            "CC": "cc",
-            "SIM": "sim",
-            "AUC_Judd_nojitter": "auc_judd",
-            "AUC_Judd_gt_nojitter": "auc_judd",
-        },
-    ),
+    "richhf": ("richhf_author", MIT | {"NSS_with_gt": "nss", "AUC_Judd_gt_nojitter": "auc_judd"}),
 }
 VALUES_ON_FIXATIONS = {"NSS", "AUC_Judd_nojitter", "AUC_Judd"}
 
