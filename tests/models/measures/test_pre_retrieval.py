@@ -39,12 +39,8 @@ class TestStatistics:
         # ln f of "a": 0, ln 2, ln 2; of "dog": ln 2, ln 2.
         expected = [LN(2) * math.sqrt(2) / 3, 0, 0, 0]
         np.testing.assert_allclose(collection.log_deviation, expected, atol=1e-15)
-        assert [collection.list_documents(index).tolist() for index in range(4)] == [
-            [0, 1, 2],
-            [0, 2],
-            [1, 3],
-            [2],
-        ]
+        documents = [collection.list_documents(index).tolist() for index in range(4)]
+        assert documents == [[0, 1, 2], [0, 2], [1, 3], [2]]
 
     def test_rejects_files_that_are_not_utf8(self, tmp_path):
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")

@@ -74,11 +74,8 @@ def test_records_rows_of_network(monkeypatch):
     monkeypatch.setattr(StaticPredictor, "from_shipped", classmethod(lambda cls, name: network))
     prompts, scores = made_up(40)
     rows = fit(prompts, scores, TARGETS).record.rows
-    assert rows.contains(["a caption of the network", prompts[0], "a hat"]).tolist() == [
-        True,
-        True,
-        False,
-    ]
+    found = rows.contains(["a caption of the network", prompts[0], "a hat"])
+    assert found.tolist() == [True, True, False]
 
 
 @pytest.mark.realdata
