@@ -207,7 +207,7 @@ class TablePredictor(FunctionPredictor):
         super().__init__(self._look_up_predictions, f"{path}:{column}")
         self.column = column
         # Errors name all columns, but only the keys and the predictions are kept.
-        self.columns = dict.fromkeys(table.columns, ())
+        self.columns: dict[str, Sequence[Any]] = dict.fromkeys(table.columns, ())
         names = {n: n if n in table else find_column(table.columns, n) for n in KEYS}
         self.columns |= {key: table[name] for key, name in names.items() if name}
         self.columns[column] = table.numbers(column)
