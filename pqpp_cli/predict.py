@@ -74,8 +74,8 @@ class Predict(
             `alignment` has none.
         unread: Prediction for prompts that are out of domain.
         verdict: Add how hard each prompt is by its `alignment`, whatever the targets, compared with
-            user prompts and photo captions, and which skill makes it hard (columns `verdict`, `level`, `easier_than_people`,
-            `easier_than_captions`, `skill`, `cost` and `remedy`).
+            user prompts and photo captions, and which skill makes it hard (columns `verdict`,
+            `level`, `easier_than_people`, `easier_than_captions`, `skill`, `cost` and `remedy`).
         explain: Add how much each phrase raises or lowers the first target's prediction (column
             `explanation`).
     """

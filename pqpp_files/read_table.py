@@ -152,8 +152,8 @@ def read_table(
 
     The format is that of the suffix, or else that of the content: `.csv` (separated by `,`, `;`, a
     tab or `|`), `.tsv`, `.json` (a list, alone or under a key, an object of objects or of columns,
-    or JSON Lines), `.jsonl`, `.parquet`, `.xlsx` (one sheet) and `.txt` (one text per line). All can be
-    gzipped (`.gz`). `-` is standard input, and `-.csv` is standard input as CSV. Guesses are
+    or JSON Lines), `.jsonl`, `.parquet`, `.xlsx` (one sheet) and `.txt` (one text per line). All
+    can be gzipped (`.gz`). `-` is standard input, and `-.csv` is standard input as CSV. Guesses are
     logged.
 
     Args:

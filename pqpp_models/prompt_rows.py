@@ -86,7 +86,8 @@ def load_dataset_rows(
     Args:
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
         subset: As in `load_benchmark`, like `data_dir` and `image_dir`.
-        split: The split, or `all`; default: the first of `usual_splits` that exists, or the only split.
+        split: The split, or `all`; default: the first of `usual_splits` that exists, or the only
+            split.
         usual_splits: Splits to choose from, in order.
         keeps_images: Whether to load the images of a benchmark built by pqpp.
 

@@ -129,7 +129,7 @@ def test_loading_a_folder_makes_no_request(folder, monkeypatch):
 def test_no_setting_leads_to_other_files(folder, name):
     (folder / name).parent.mkdir(exist_ok=True)
     put(folder, name, LEADS[name])
-    with pytest.raises(ModelError, match="not in its folder; remove|may be downloaded code"):
+    with pytest.raises(ModelError, match=r"not in its folder; remove|may be downloaded code"):
         check_foreign_folder(folder)
 
 
