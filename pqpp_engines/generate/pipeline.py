@@ -158,23 +158,16 @@ class DiffusersGenerator(Generator):
                 folder = Path(diffusers.DiffusionPipeline.download(name, **pinned))
         with safe_load(problem, remedy, str(folder), files=()):
             index, pipeline_class = _read_index(folder)
+            if "prompt" not in inspect.signature(pipeline_class.__call__).parameters:
+                raise ValueError(f"{pipeline_class.__name__} accepts no prompt")
             # diffusers requires some components even if the pipeline was saved without them.
             absent = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
             # Newer versions of diffusers deprecate `torch_dtype`; older ones accept only this name.
             options |= dict.fromkeys({*self.dropped, *absent})
-            try:
-                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
-                    folder, use_safetensors=True, trust_remote_code=False, **options
-                )
-            except ValueError as error:
-                if pipeline_class is None or "can't find a pipeline" not in str(error):
-                    raise
-                if "prompt" not in inspect.signature(pipeline_class.__call__).parameters:
-                    raise ValueError(f"{pipeline_class.__name__} accepts no prompt") from None
-                pipeline = pipeline_class.from_pretrained(
-                    folder, use_safetensors=True, trust_remote_code=False, **options
-                )
+            pipeline = pipeline_class.from_pretrained(
+                folder, use_safetensors=True, trust_remote_code=False, **options
+            )
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
             raise EngineError(f"{self.model} has no {min(unknown)!r}; its components are {parts}")
@@ -227,14 +220,17 @@ class DiffusersGenerator(Generator):
 
 
 def _read_index(folder: Path) -> tuple[dict[str, Any], Any]:
-    """Return a pipeline's index, and its class; None if it is not in diffusers."""
+    """Return a pipeline's index, and its class or the one that makes images of texts instead."""
     import diffusers
+    from diffusers.pipelines import auto_pipeline
 
     index = read_json(folder / "model_index.json")
-    pipeline_class = getattr(diffusers, str(index.get("_class_name")), None)
+    name = str(index.get("_class_name"))
     libraries = (value[0] for value in index.values() if isinstance(value, list) and value)
     others = {name for name in libraries if type(name) is str} - {"diffusers", "transformers"}
     is_known = all(hasattr(diffusers.pipelines, library) for library in others)
+    own, mapping = getattr(diffusers, name, None), auto_pipeline.AUTO_TEXT2IMAGE_PIPELINES_MAPPING
+    pipeline_class = auto_pipeline._get_task_class(mapping, name, own is None and is_known) or own
     if not is_known or getattr(pipeline_class, "_load_connected_pipes", False):
         raise EngineError("it refers to other repositories")
     return index, pipeline_class

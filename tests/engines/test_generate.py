@@ -361,7 +361,8 @@ def test_checks_pipelines_from_the_hub_like_folders(pipeline, tmp_path, monkeypa
     folder = shutil.copytree(pipeline, tmp_path / "x")
     monkeypatch.setattr("pqpp_engines.generate.pipeline.pull_files", lambda *_, **__: folder)
     index = json.loads((folder / "model_index.json").read_text())
-    for change in ({"vae": ["antigravity", "X"]}, {"_class_name": "KandinskyCombinedPipeline"}):
+    names = ("KandinskyCombinedPipeline", "KandinskyV22Pipeline", "StableCascadeDecoderPipeline")
+    for change in ({"vae": ["antigravity", "X"]}, *({"_class_name": name} for name in names)):
         (folder / "model_index.json").write_text(json.dumps(index | change))
         with pytest.raises(ModelError, match="refers to other repositories"):
             DiffusersGenerator("me/mine", device="cpu")
