@@ -136,7 +136,8 @@ def _load_auto(auto_class: str, kind: str, name_or_path: str) -> Any:
 
     remedy = f"use a folder or OWNER/REPOSITORY with a {kind}"
     with safe_load(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
-        return getattr(transformers, auto_class).from_pretrained(name_or_path, trust_remote_code=False)
+        loader = getattr(transformers, auto_class)
+        return loader.from_pretrained(name_or_path, trust_remote_code=False)
 
 
 @dataclass(frozen=True)

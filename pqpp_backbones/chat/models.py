@@ -125,8 +125,7 @@ class LocalChat(Chat):
         ]
         if request.image is not None:
             # As text, since a template may call the methods of an image, which can write files.
-            image = {"type": "image", "image": to_data_url(request.image)}
-            messages[-1]["content"].insert(0, image)
+            messages[-1]["content"].insert(0, {"type": "image", "url": to_data_url(request.image)})
         form = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
         inputs = self.processor.apply_chat_template(messages, add_generation_prompt=True, **form)
         model = self.model
