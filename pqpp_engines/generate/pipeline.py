@@ -226,8 +226,10 @@ def _read_index(folder: Path) -> tuple[dict[str, Any], Any]:
 
     index = read_json(folder / "model_index.json")
     name = str(index.get("_class_name"))
-    libraries = (value[0] for value in index.values() if isinstance(value, list) and value)
-    others = {name for name in libraries if type(name) is str} - {"diffusers", "transformers"}
+    parts = [value for value in index.values() if isinstance(value, list) and value]
+    if any("Pipeline" in str(part) or "Onnx" in str(part) for part in parts):
+        raise EngineError("a part of it is a pipeline or in ONNX; use another pipeline")
+    others = {part[0] for part in parts if type(part[0]) is str} - {"diffusers", "transformers"}
     is_known = all(hasattr(diffusers.pipelines, library) for library in others)
     own, mapping = getattr(diffusers, name, None), auto_pipeline.AUTO_TEXT2IMAGE_PIPELINES_MAPPING
     pipeline_class = auto_pipeline._get_task_class(mapping, name, own is None and is_known) or own

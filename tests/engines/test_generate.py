@@ -366,6 +366,10 @@ def test_checks_pipelines_from_the_hub_like_folders(pipeline, tmp_path, monkeypa
         (folder / "model_index.json").write_text(json.dumps(index | change))
         with pytest.raises(ModelError, match="refers to other repositories"):
             DiffusersGenerator("me/mine", device="cpu")
+    for part in ("OnnxRuntimeModel", "DiffusionPipeline"):
+        (folder / "model_index.json").write_text(json.dumps(index | {"vae": ["diffusers", part]}))
+        with pytest.raises(ModelError, match="a part of it is a pipeline or in ONNX"):
+            DiffusersGenerator("me/mine", device="cpu")
     (folder / "model_index.json").write_text(json.dumps(index))
     monkeypatch.setattr("diffusers.DiffusionPipeline.download", lambda *_, **__: str(folder))
     (folder / "vae/diffusers.py").touch()
