@@ -9,6 +9,7 @@ from typing import Any
 from pqpp_backbones.pretrained import hash_files, move_model, safe_load
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
+from pqpp_files.errors import reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
@@ -97,11 +98,12 @@ class DiffusersGenerator(Generator):
         revision = self.revision
         if self.pipeline is None:
             self.pipeline, revision = self._load(full_name)
-        options = self._set_scheduler()
         lora = self._add_lora()
         self.pipeline.set_progress_bar_config(disable=True)
-        if self.vae_tiling:
-            self.pipeline.vae.enable_tiling()
+        with reraise("an option does not fit the pipeline", "change the option", EngineError):
+            options = self._set_scheduler()
+            if self.vae_tiling:
+                self.pipeline.vae.enable_tiling()
         if self.offload is None:
             move_model(self.pipeline, self.device)
         else:
@@ -131,7 +133,7 @@ class DiffusersGenerator(Generator):
         prompts = [image.prompt for image in requests]
         output = self.pipeline(prompts, generator=generators, **self._call)
         images = getattr(output, "images", None)
-        if images is None:
+        if not isinstance(images, list) or not all(hasattr(i, "getextrema") for i in images):
             raise EngineError(f"{self.model} returns no images; use another model")
         flagged = getattr(output, "nsfw_content_detected", None) or [None] * len(images)
         reason = f"the image has one colour, a sign of NaN in {self.dtype}; use another --dtype"
