@@ -20,8 +20,9 @@ from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.paths import join_inside
 
 _AGAIN = "save or download the model again"
-# Keys by which libraries read another file: weights, even a pickle, and settings of MeCab.
-_OTHER_FILES = ("transformers_weights", "mecab_option")
+# Keys by which libraries read another file: weights, even a pickle, settings of MeCab, and a font
+# that is downloaded when images are read.
+_OTHER_FILES = ("transformers_weights", "mecab_option", "is_vqa")
 # The types of pqpp's predictors.
 _OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_cnn")
 # Keys by which a configuration names code.
@@ -134,7 +135,7 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     if "_implementation" in key and not key.startswith("cache_"):
         kernels = value.values() if isinstance(value, dict) else items
         return not all(kernel in _KERNELS or isinstance(kernel, int | None) for kernel in kernels)
-    if key in _OTHER_FILES and texts:
+    if key in _OTHER_FILES and value and _SETTINGS.fullmatch(path.name):
         return True
     # The keys of `id2label` are numbers.
     if is_ours or key in _TEXTS or key.isdecimal() or not _SETTINGS.fullmatch(path.name):
