@@ -15,13 +15,13 @@ from pqpp_backbones.chat.chat import (
     read_completion,
     strip_thinking,
     sum_probs,
+    to_data_url,
 )
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ModelError, ServiceError
 from pqpp_files.errors import PqppError, reraise
 from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
-from pqpp_files.foreign.images import open_image
 from pqpp_files.options.option import Options, get_fields, option
 from pqpp_files.options.recipe import build_recipe
 
@@ -124,7 +124,8 @@ class LocalChat(Chat):
             if text
         ]
         if request.image is not None:
-            messages[-1]["content"].insert(0, {"type": "image", "image": open_image(request.image)})
+            # As text, since a template may call the methods of an image, which can write files.
+            messages[-1]["content"].insert(0, {"type": "image", "url": to_data_url(request.image)})
         form = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
         inputs = self.processor.apply_chat_template(messages, add_generation_prompt=True, **form)
         model = self.model

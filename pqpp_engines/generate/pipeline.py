@@ -9,6 +9,7 @@ from typing import Any
 from pqpp_backbones.pretrained import hash_files, move_model, safe_load
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
+from pqpp_files.errors import reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
@@ -97,11 +98,12 @@ class DiffusersGenerator(Generator):
         revision = self.revision
         if self.pipeline is None:
             self.pipeline, revision = self._load(full_name)
-        options = self._set_scheduler()
         lora = self._add_lora()
         self.pipeline.set_progress_bar_config(disable=True)
-        if self.vae_tiling:
-            self.pipeline.vae.enable_tiling()
+        with reraise("an option does not fit the pipeline", "change the option", EngineError):
+            options = self._set_scheduler()
+            if self.vae_tiling:
+                self.pipeline.vae.enable_tiling()
         if self.offload is None:
             move_model(self.pipeline, self.device)
         else:
@@ -131,7 +133,7 @@ class DiffusersGenerator(Generator):
         prompts = [image.prompt for image in requests]
         output = self.pipeline(prompts, generator=generators, **self._call)
         images = getattr(output, "images", None)
-        if images is None:
+        if not isinstance(images, list) or not all(hasattr(i, "getextrema") for i in images):
             raise EngineError(f"{self.model} returns no images; use another model")
         flagged = getattr(output, "nsfw_content_detected", None) or [None] * len(images)
         reason = f"the image has one colour, a sign of NaN in {self.dtype}; use another --dtype"
@@ -158,23 +160,16 @@ class DiffusersGenerator(Generator):
                 folder = Path(diffusers.DiffusionPipeline.download(name, **pinned))
         with safe_load(problem, remedy, str(folder), files=()):
             index, pipeline_class = _read_index(folder)
+            if "prompt" not in inspect.signature(pipeline_class.__call__).parameters:
+                raise ValueError(f"{pipeline_class.__name__} accepts no prompt")
             # diffusers requires some components even if the pipeline was saved without them.
             absent = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
             # Newer versions of diffusers deprecate `torch_dtype`; older ones accept only this name.
             options |= dict.fromkeys({*self.dropped, *absent})
-            try:
-                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
-                    folder, use_safetensors=True, trust_remote_code=False, **options
-                )
-            except ValueError as error:
-                if pipeline_class is None or "can't find a pipeline" not in str(error):
-                    raise
-                if "prompt" not in inspect.signature(pipeline_class.__call__).parameters:
-                    raise ValueError(f"{pipeline_class.__name__} accepts no prompt") from None
-                pipeline = pipeline_class.from_pretrained(
-                    folder, use_safetensors=True, trust_remote_code=False, **options
-                )
+            pipeline = pipeline_class.from_pretrained(
+                folder, use_safetensors=True, trust_remote_code=False, **options
+            )
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
             raise EngineError(f"{self.model} has no {min(unknown)!r}; its components are {parts}")
@@ -227,14 +222,19 @@ class DiffusersGenerator(Generator):
 
 
 def _read_index(folder: Path) -> tuple[dict[str, Any], Any]:
-    """Return a pipeline's index, and its class; None if it is not in diffusers."""
+    """Return a pipeline's index, and its class or the one that makes images of texts instead."""
     import diffusers
+    from diffusers.pipelines import auto_pipeline
 
     index = read_json(folder / "model_index.json")
-    pipeline_class = getattr(diffusers, str(index.get("_class_name")), None)
-    libraries = (value[0] for value in index.values() if isinstance(value, list) and value)
-    others = {name for name in libraries if type(name) is str} - {"diffusers", "transformers"}
+    name = str(index.get("_class_name"))
+    parts = [value for value in index.values() if isinstance(value, list) and value]
+    if any("Pipeline" in str(part) or "Onnx" in str(part) for part in parts):
+        raise EngineError("a part of it is a pipeline or in ONNX; use another pipeline")
+    others = {part[0] for part in parts if type(part[0]) is str} - {"diffusers", "transformers"}
     is_known = all(hasattr(diffusers.pipelines, library) for library in others)
+    own, mapping = getattr(diffusers, name, None), auto_pipeline.AUTO_TEXT2IMAGE_PIPELINES_MAPPING
+    pipeline_class = auto_pipeline._get_task_class(mapping, name, own is None and is_known) or own
     if not is_known or getattr(pipeline_class, "_load_connected_pipes", False):
         raise EngineError("it refers to other repositories")
     return index, pipeline_class

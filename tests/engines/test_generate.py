@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -278,7 +279,8 @@ def test_options_match_diffusers_and_are_recorded(pipeline, tmp_path):
     assert metadata["scheduler"] == "DPMSolverMultistepScheduler"
     assert metadata["pipeline.guidance_rescale"] == 0.7
     assert metadata["scheduler.use_karras_sigmas"] is True
-    for more in ({"scheduler": "NoScheduler"}, {"more": {"pipeline.colour": 1}}):
+    untiled = {"dropped": ["vae"], "vae_tiling": True}
+    for more in ({"scheduler": "NoScheduler"}, {"more": {"pipeline.colour": 1}}, untiled):
         with pytest.raises(EngineError):
             make_generator(pipeline, **more)
 
@@ -361,9 +363,14 @@ def test_checks_pipelines_from_the_hub_like_folders(pipeline, tmp_path, monkeypa
     folder = shutil.copytree(pipeline, tmp_path / "x")
     monkeypatch.setattr("pqpp_engines.generate.pipeline.pull_files", lambda *_, **__: folder)
     index = json.loads((folder / "model_index.json").read_text())
-    for change in ({"vae": ["antigravity", "X"]}, {"_class_name": "KandinskyCombinedPipeline"}):
+    names = ("KandinskyCombinedPipeline", "KandinskyV22Pipeline", "StableCascadeDecoderPipeline")
+    for change in ({"vae": ["antigravity", "X"]}, *({"_class_name": name} for name in names)):
         (folder / "model_index.json").write_text(json.dumps(index | change))
         with pytest.raises(ModelError, match="refers to other repositories"):
+            DiffusersGenerator("me/mine", device="cpu")
+    for part in ("OnnxRuntimeModel", "DiffusionPipeline"):
+        (folder / "model_index.json").write_text(json.dumps(index | {"vae": ["diffusers", part]}))
+        with pytest.raises(ModelError, match="a part of it is a pipeline or in ONNX"):
             DiffusersGenerator("me/mine", device="cpu")
     (folder / "model_index.json").write_text(json.dumps(index))
     monkeypatch.setattr("diffusers.DiffusionPipeline.download", lambda *_, **__: str(folder))
@@ -372,7 +379,7 @@ def test_checks_pipelines_from_the_hub_like_folders(pipeline, tmp_path, monkeypa
         DiffusersGenerator("me/mine", device="cpu")
 
 
-def test_refuses_image_of_a_single_colour(pipeline, tmp_path):
+def test_refuses_image_of_a_single_colour(pipeline, tmp_path, monkeypatch):
     import torch
 
     generator = make_generator(pipeline)
@@ -381,6 +388,10 @@ def test_refuses_image_of_a_single_colour(pipeline, tmp_path):
     with pytest.raises(EngineError, match=r"no image for 1 prompt .*NaN"):
         generate(generator, PROMPTS[:1], tmp_path, 1)
     assert not list(tmp_path.rglob("*.png"))
+    frames = SimpleNamespace(images=[[Image.new("RGB", (8, 8))]])  # as of Shap-E
+    monkeypatch.setattr(generator, "pipeline", lambda *_, **__: frames)
+    with pytest.raises(EngineError, match="returns no images"):
+        generate(generator, PROMPTS[:1], tmp_path, 1)
 
 
 def test_two_runs_do_not_mix_an_image_and_its_json(tmp_path, monkeypatch):

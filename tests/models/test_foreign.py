@@ -107,6 +107,7 @@ LEADS = {
         "backbone_config": {"model_type": "gemma3n", "vision_config": {"architecture": "a/b"}},
     },
     "processor_config.json": {"repo_path": ".."},
+    "video_preprocessor_config.json": {"images": {"is_vqa": 1.0}},
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
     "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
@@ -160,7 +161,7 @@ def test_what_published_configurations_hold_is_let_pass(folder, tmp_path, monkey
     usual |= {"model_type": "x", "quantization_config": {"ignore": ["re:visual\\.1"]}}
     put(folder, "generation_config.json", usual)
     put(folder, "tokenizer_config.json", {"vocab_file": "/home/them/vocab.txt"})
-    put(folder, "vocab.json", {"attn_implementation": 123})
+    put(folder, "vocab.json", {"attn_implementation": 123, "is_vqa": 1})
     (folder / "logs").symlink_to("/")
     (folder / "checkpoint-1").mkdir()
     put(folder / "checkpoint-1", "adapter_config.json", {"peft_type": "LORA"})

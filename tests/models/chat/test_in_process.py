@@ -1,5 +1,7 @@
 """Chats with a local model: seeds, images and budgets."""
 
+import json
+
 import pytest
 
 pytest.importorskip("torch")
@@ -55,6 +57,17 @@ def test_failure_of_the_model_is_one_typed_line(loaded, monkeypatch):
     monkeypatch.setattr(loaded.processor, "chat_template", "{{ messages[9].role }}")
     with pytest.raises(ModelError, match="tiny failed"):
         chat.ask(Request("hi"))
+
+
+def test_a_template_receives_only_text(loaded, monkeypatch):
+    render = loaded.processor.apply_chat_template
+
+    def render_text(messages, **form):  # transformers before 5.23 lets a template save an image
+        return render(json.loads(json.dumps(messages)), **form)
+
+    monkeypatch.setattr(loaded.processor, "apply_chat_template", render_text)
+    request = Request("hi", image=Image.new("RGB", (40, 30), "red"), max_tokens=2)
+    assert LocalChat(loaded.model, loaded.processor, "tiny").ask(request).tokens_out
 
 
 def test_settings_of_a_model_cannot_compile_it(loaded, monkeypatch):
