@@ -138,8 +138,10 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         # before under the same name, from another folder or before the folder was replaced.
         state = [str(folder.absolute())]
         for path in walk_files(folder):
-            status = path.lstat()
-            state.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
+            name, status = path.relative_to(folder), path.lstat()
+            if path.is_symlink():  # `datasets` also reads files that no setting lists
+                join_inside(folder.absolute(), name)
+            state.append(f"{name}|{status.st_size}|{status.st_mtime_ns}")
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders"
         digest = hash_parts(f"{part}\0" for part in state)[:16]
         options.setdefault("cache_dir", str(cache / digest))
@@ -211,7 +213,7 @@ def _refuse_outside_files(folder: Path) -> None:
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):
-        text = join_inside(folder, path.name).read_text("utf-8", "replace")
+        text = path.read_bytes().decode("utf-8-sig", "replace")  # as `datasets` reads it
         block = REGEX_YAML_BLOCK.search(text)
         if not block and path.name == "README.md":
             continue
