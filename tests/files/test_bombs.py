@@ -80,6 +80,7 @@ BOMBS = {
     "sheets.xlsx": lambda: encode_workbook(
         SHEET.format("".join(map(WIDE.format, range(1, 99)))), 99
     ),
+    "row.xlsx": lambda: encode_workbook(SHEET.format("<row>" + "<c/>" * 9_000_000 + "</row>")),
     "gap.xlsx": lambda: encode_workbook(SHEET.format('<row r="99999999999"></row>')),
     "sparse.jsonl": lambda: b"".join(b'{"prompt": "a", "%d": 1}\n' % n for n in range(20_000)),
     "lists.json.gz": lambda: gzip.compress(b"[" + b"[]," * 20_000_000 + b"1]"),
