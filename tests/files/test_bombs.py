@@ -66,6 +66,7 @@ LIST = pa.ListArray.from_arrays([0, 500_000], REPEATED_TEXT)
 BOMBS = {
     "line.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a" * 150_000_000),
     "lines.csv.gz": lambda: gzip.compress(b'prompt\n"' + b"a\n" * 40_000_000),
+    "rows.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a\n" * 20_000_000),
     "often.parquet": lambda: encode_parquet(REPEATED_TEXT),
     "lists.parquet": lambda: encode_parquet(LIST),
     "views.parquet": lambda: encode_parquet(LIST, pa.list_view(pa.string())),
