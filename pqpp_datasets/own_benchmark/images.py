@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import make_model_slug
-from pqpp_files.errors import PqppError, describe, is_out_of_memory
+from pqpp_files.errors import PqppError, describe, is_out_of_memory, reraise
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, walk_files
@@ -73,23 +73,24 @@ def add_saved_images(
             raise BenchmarkError(f"{name} stores no images; remove `image_dir`")
         return rows
     stored = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
-    if "image" not in stored.column_names:
-        raise BenchmarkError(f"{name} stores no images; run `pqpp build --keep-images path`")
-    images = _load_image_column(stored, name, image_dir)
-    row_by_id = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
-    row_of = np.array([row_by_id.get(prompt_id, -1) for prompt_id in stored["prompt_id"][:]])
-    models = np.array(stored["model"][:])
-    columns = {}
-    for model in dict.fromkeys(models.tolist()):
-        selected = np.flatnonzero((models == model) & (row_of >= 0))
-        selected = selected[np.argsort(row_of[selected], kind="stable")]
-        offsets = np.r_[0, np.cumsum(np.bincount(row_of[selected], minlength=len(rows)))]
-        columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
-            pa.array(offsets, pa.int32()), images.take(pa.array(selected))
-        )
-    features = {column: datasets.Sequence(datasets.Image()) for column in columns}
-    image_columns = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
-    return datasets.concatenate_datasets([rows, image_columns], split=rows.split, axis=1)
+    with reraise(f"the images that {name} stores are damaged", "build it again", BenchmarkError):
+        if "image" not in stored.column_names:
+            raise BenchmarkError(f"{name} stores no images; run `pqpp build --keep-images path`")
+        images = _load_image_column(stored, name, image_dir)
+        row_by_id = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
+        row_of = np.array([row_by_id.get(prompt_id, -1) for prompt_id in stored["prompt_id"][:]])
+        models = np.array(stored["model"][:])
+        columns = {}
+        for model in dict.fromkeys(models.tolist()):
+            selected = np.flatnonzero((models == model) & (row_of >= 0))
+            selected = selected[np.argsort(row_of[selected], kind="stable")]
+            offsets = np.r_[0, np.cumsum(np.bincount(row_of[selected], minlength=len(rows)))]
+            columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
+                pa.array(offsets, pa.int32()), images.take(pa.array(selected))
+            )
+        features = {column: datasets.Sequence(datasets.Image()) for column in columns}
+        image_columns = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
+        return datasets.concatenate_datasets([rows, image_columns], split=rows.split, axis=1)
 
 
 def _load_image_column(stored: Any, name: str, image_dir: str | Path | None) -> pa.Array:
