@@ -16,7 +16,8 @@ from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import get_release
-from pqpp_files.errors import PqppError
+from pqpp_datasets.tables import REMEDY
+from pqpp_files.errors import PqppError, reraise
 
 logger = logging.getLogger(__name__)
 
@@ -94,9 +95,10 @@ class Pqpp(datasets.ArrowBasedBuilder):
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
-        tables = self.config.benchmark.read(folder, split, self.config.collect_options())
-        for index, table in enumerate([tables] if isinstance(tables, pa.Table) else tables):
-            yield (0, index), table
+        with reraise(f"{folder}: the split {split} is damaged", REMEDY, BenchmarkError):
+            tables = self.config.benchmark.read(folder, split, self.config.collect_options())
+            for index, table in enumerate([tables] if isinstance(tables, pa.Table) else tables):
+                yield (0, index), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the data; raise a `PqppError` without the error that `datasets` adds."""

@@ -173,8 +173,9 @@ class Input:
             if magic == _GZIP_MAGIC:
                 with reraise(f"{self.name} is a damaged gzip file", "copy the file again"):
                     data = read_bounded(gzip.GzipFile(fileobj=file), limit := get_max_bytes(size))
-                if self.suffix.startswith(".json"):  # "[]," is 3 bytes, but a list takes over 32
-                    check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, limit)
+                # "a\n" is 2 bytes, and "[]," is 3, but a row or a list takes over 32.
+                marks = b"\r\n," if self.suffix.startswith(".json") else b"\r\n"
+                check_size(32 * sum(data.count(mark) for mark in marks), self.name, limit)
                 magic = data[:2]
         encoding = "utf-16" if magic in UTF_16 else self._encoding or "utf-8"
         is_utf_8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")

@@ -402,6 +402,8 @@ class Excel(Format):
             content, limit = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, limit)
+                tags = sum(parts.read(part).count(b"<") for part in parts.infolist())
+                check_size(32 * tags, self.path, limit)  # openpyxl keeps all elements of a row
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
             def iterate_rows(sheet: Any) -> Iterator[tuple[int, Sequence[Any]]]:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import make_model_slug
-from pqpp_files.errors import PqppError, describe, is_out_of_memory
+from pqpp_files.errors import PqppError, describe, is_out_of_memory, reraise
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, walk_files
@@ -73,23 +73,24 @@ def add_saved_images(
             raise BenchmarkError(f"{name} stores no images; remove `image_dir`")
         return rows
     stored = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
-    if "image" not in stored.column_names:
-        raise BenchmarkError(f"{name} stores no images; run `pqpp build --keep-images path`")
-    images = _load_image_column(stored, name, image_dir)
-    row_by_id = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
-    row_of = np.array([row_by_id.get(prompt_id, -1) for prompt_id in stored["prompt_id"][:]])
-    models = np.array(stored["model"][:])
-    columns = {}
-    for model in dict.fromkeys(models.tolist()):
-        selected = np.flatnonzero((models == model) & (row_of >= 0))
-        selected = selected[np.argsort(row_of[selected], kind="stable")]
-        offsets = np.r_[0, np.cumsum(np.bincount(row_of[selected], minlength=len(rows)))]
-        columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
-            pa.array(offsets, pa.int32()), images.take(pa.array(selected))
-        )
-    features = {column: datasets.Sequence(datasets.Image()) for column in columns}
-    image_columns = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
-    return datasets.concatenate_datasets([rows, image_columns], split=rows.split, axis=1)
+    with reraise(f"the images that {name} stores are damaged", "build it again", BenchmarkError):
+        if "image" not in stored.column_names:
+            raise BenchmarkError(f"{name} stores no images; run `pqpp build --keep-images path`")
+        images = _load_image_column(stored, name, image_dir)
+        row_by_id = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
+        row_of = np.array([row_by_id.get(prompt_id, -1) for prompt_id in stored["prompt_id"][:]])
+        models = np.array(stored["model"][:])
+        columns = {}
+        for model in dict.fromkeys(models.tolist()):
+            selected = np.flatnonzero((models == model) & (row_of >= 0))
+            selected = selected[np.argsort(row_of[selected], kind="stable")]
+            offsets = np.r_[0, np.cumsum(np.bincount(row_of[selected], minlength=len(rows)))]
+            columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
+                pa.array(offsets, pa.int32()), images.take(pa.array(selected))
+            )
+        features = {column: datasets.Sequence(datasets.Image()) for column in columns}
+        image_columns = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
+        return datasets.concatenate_datasets([rows, image_columns], split=rows.split, axis=1)
 
 
 def _load_image_column(stored: Any, name: str, image_dir: str | Path | None) -> pa.Array:
@@ -138,8 +139,10 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         # before under the same name, from another folder or before the folder was replaced.
         state = [str(folder.absolute())]
         for path in walk_files(folder):
-            status = path.lstat()
-            state.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
+            name, status = path.relative_to(folder), path.lstat()
+            if path.is_symlink():  # `datasets` also reads files that no setting lists
+                join_inside(folder.absolute(), name)
+            state.append(f"{name}|{status.st_size}|{status.st_mtime_ns}")
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders"
         digest = hash_parts(f"{part}\0" for part in state)[:16]
         options.setdefault("cache_dir", str(cache / digest))
@@ -211,7 +214,7 @@ def _refuse_outside_files(folder: Path) -> None:
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):
-        text = join_inside(folder, path.name).read_text("utf-8", "replace")
+        text = path.read_bytes().decode("utf-8-sig", "replace")  # as `datasets` reads it
         block = REGEX_YAML_BLOCK.search(text)
         if not block and path.name == "README.md":
             continue

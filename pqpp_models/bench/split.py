@@ -67,7 +67,7 @@ class Split:
     def sources(self) -> list[str] | None:
         """The source of each prompt, None if unknown."""
         known = self.rows is not None and "source" in self.rows.column_names
-        return self.rows["source"][:] if known else None
+        return [*map(str, self.rows["source"][:])] if known else None  # anything in others' data
 
     @property
     def is_generated(self) -> bool:

@@ -6,6 +6,7 @@ import re
 import sys
 import traceback
 from pathlib import Path
+from unittest.mock import Mock
 
 import datasets
 import pytest
@@ -110,16 +111,24 @@ def test_error_names_missing_extra(cache, tmp_path, monkeypatch):
         *("data_files: link.csv", "data_files: http://127.0.0.1:9/a.csv", "features: {a: 1}"),
     ],
 )
-def test_rejects_cards_that_list_outside_files(tmp_path, cache, capsys, monkeypatch, setting):
-    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the link was followed"))
+@pytest.mark.parametrize("start", ["---\n", "\ufeff---\n", "---\r# a comment\r---\r"])
+def test_rejects_cards_that_list_outside_files(
+    tmp_path, cache, capsys, monkeypatch, setting, start
+):
+    connect = Mock(side_effect=OSError("refused"))
+    monkeypatch.setattr("socket.socket.connect", connect)
     secret, folder = tmp_path / "secret.csv", tmp_path / "theirs"
     secret.write_text("prompt\nmy password\n")
     folder.mkdir()
-    (folder / "link.csv").symlink_to(secret)
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {setting}\n---\n")
+    (folder / "a.csv").write_text("prompt\na cat\n")
+    if "link" in setting:
+        (folder / "link.csv").symlink_to(secret)
+    card = f"{start}configs:\n- config_name: default\n  {setting}\n---\n"
+    (folder / "README.md").write_text(card, newline="")
     assert main(["predict", "--dataset", str(folder), "--split", "train"]) == 2
     output = capsys.readouterr()
     assert "password" not in output.out + output.err and output.err.count("\n") == 1
+    assert not connect.called
 
 
 def test_rereads_a_changed_folder(tmp_path, cache, monkeypatch):
@@ -155,5 +164,13 @@ def test_rejects_saved_datasets_with_outside_links(tmp_path, cache):
     datasets.Dataset.from_dict({"prompt": ["a cat"]}).save_to_disk(info.parent)
     info.rename(tmp_path / "theirs")
     info.symlink_to("../theirs")
+    with pytest.raises(PqppError, match="is outside"):
+        load_benchmark(str(info.parent))
+    # `datasets` reads this file beside task.toml, though the card does not list it.
+    info.with_name("state.json").unlink()
+    info.rename(info.with_name("instruction.md"))
+    info.with_name("task.toml").write_text("a = 1\n")
+    card = "---\nconfigs:\n- config_name: default\n  data_files: task.toml\n---\n"
+    info.with_name("README.md").write_text(card)
     with pytest.raises(PqppError, match="is outside"):
         load_benchmark(str(info.parent))

@@ -49,6 +49,7 @@ DAMAGED_FILES = {
     "score above 5": ("agiqa", "1.25", "12.5", r"data\.csv, line 2: .*'mos_quality' is '12.5'"),
     "two answers": ("tia2", "[0, -1, 1]", "[0, 1]", "composition.json, image_0_0_0.jpg"),
     "two ratings": ("genai", "[2, 4, 5]", "[4, 5]", r"00001, models, \w+"),
+    "above 64 bits": ("genai", "[2, 4, 5]", f"[{2**63}, 4, 5]", r"train is damaged \(.* too large"),
     "rating above 5": ("t2v", "[4.5]", "[45]", r"1, models, \w+, 0: .* got 45"),
     "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column 'Algorithm' is 'XX'"),
     "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", r"\.csv: prompt 77 not found in"),

@@ -66,6 +66,7 @@ LIST = pa.ListArray.from_arrays([0, 500_000], REPEATED_TEXT)
 BOMBS = {
     "line.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a" * 150_000_000),
     "lines.csv.gz": lambda: gzip.compress(b'prompt\n"' + b"a\n" * 40_000_000),
+    "rows.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a\n" * 20_000_000),
     "often.parquet": lambda: encode_parquet(REPEATED_TEXT),
     "lists.parquet": lambda: encode_parquet(LIST),
     "views.parquet": lambda: encode_parquet(LIST, pa.list_view(pa.string())),
@@ -80,6 +81,7 @@ BOMBS = {
     "sheets.xlsx": lambda: encode_workbook(
         SHEET.format("".join(map(WIDE.format, range(1, 99)))), 99
     ),
+    "row.xlsx": lambda: encode_workbook(SHEET.format("<row>" + "<c/>" * 9_000_000 + "</row>")),
     "gap.xlsx": lambda: encode_workbook(SHEET.format('<row r="99999999999"></row>')),
     "sparse.jsonl": lambda: b"".join(b'{"prompt": "a", "%d": 1}\n' % n for n in range(20_000)),
     "lists.json.gz": lambda: gzip.compress(b"[" + b"[]," * 20_000_000 + b"1]"),

@@ -75,6 +75,8 @@ def test_rejects_missing_images(votes, tmp_path, cache):
         add_saved_images(rows, dataset)
     with pytest.raises(BenchmarkError, match=r"\.png: image of .*"):
         add_saved_images(rows, dataset, tmp_path)
+    with pytest.raises(BenchmarkError, match="stores are damaged"):
+        add_saved_images(rows.map(lambda _: {"prompt_id": [0]}), dataset, votes / "pictures")
     (tmp_path / "bare").mkdir()
     rows.to_parquet(tmp_path / "bare" / "train.parquet")
     bare = str(tmp_path / "bare")

@@ -69,7 +69,8 @@ def test_keeps_predictor_if_its_build_lacks_the_targets():
     """The release was also fitted to other studies and has `alignment`, a stand-in for ratings."""
     release = Predictor.from_pretrained("static")
     prompts = [f"{number} blue zebras on a kettle" for number in range(8)]
-    rows = Dataset.from_dict({"prompt": prompts, "flux_rating": [*range(8)]})
+    source = [{"url": "example.org"}] * 8  # others may keep an object there
+    rows = Dataset.from_dict({"prompt": prompts, "flux_rating": [*range(8)], "source": source})
     release.record_fit(rows)
     (result,) = bench_split(Split.from_rows(rows), {"static": release}, ("flux_rating",)).results
     assert (result.predictor, result.stands_in, result.fitted_rows) == ("static", "alignment", 8)
