@@ -104,7 +104,7 @@ class Index:
             short = (matches < 0).any(axis=1)  # the visited cells contain too few vectors
             if short.any():
                 scores[short], matches[short] = self._exact_index.search(vectors[short], k * per)
-            if matches.max(initial=0) >= len(self) * per:
+            if not ((matches >= 0) & (matches < len(self) * per)).all():
                 raise ValueError("a vector has no id")
             indices = np.empty((len(vectors), k), dtype=np.int64)
             cosines = np.empty((len(vectors), k), dtype=np.float32)

@@ -179,10 +179,11 @@ def test_foreign_index_touches_no_other_file(code_size, tmp_path):
         Index(folder)
 
 
-def test_foreign_index_with_an_item_twice(tmp_path):
+@pytest.mark.parametrize("numbers", [[0, 0, 1], [-9, 0, 1]])
+def test_foreign_index_with_other_numbers_of_items(numbers, tmp_path):
     folder = build_index(np.eye(3), ["a", "b", "c"], tmp_path / "index").folder
     index = faiss.index_factory(3, "IDMap,Flat", faiss.METRIC_INNER_PRODUCT)
-    index.add_with_ids(np.eye(3), np.array([0, 0, 1]))
+    index.add_with_ids(np.eye(3), np.array(numbers))
     faiss.write_index(index, str(folder / "index.faiss"))
     rewrite_hash(folder)
     with pytest.raises(EngineError, match="a damaged index"):
