@@ -241,8 +241,7 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     size = np.shape(embeddings)[-1]
     step = max(1, _CHUNK_SIZE * size // np.prod(np.shape(embeddings)[1:]))
     for n in range(0, len(embeddings), step):
-        rows = range(n, n + step)
-        yield _to_unit(embeddings[n : n + step], "embeddings", rows).reshape(-1, size)
+        yield _to_unit(embeddings[n : n + step], "embeddings", range(n, n + step)).reshape(-1, size)
 
 
 def _sample_units(embeddings: Any, limit: int) -> Floats:
