@@ -126,6 +126,9 @@ def pull_files(
     at = f" at revision {revision!r}" if revision else ""
     where: dict[str, Any] = {"revision": revision, "cache_dir": cache_dir, "token": token}
     where |= {"allow_patterns": list(files), "repo_type": kind}
+    # In its cache, the client would take a path for that of a file with the commit.
+    if revision and (".." in revision or revision.startswith("/")):
+        raise error(f"the Hub repository {repo_id!r}{at} does not exist; check the revision")
     try:
         with _MODE_LOCK:
             cached = not is_reachable(constants.ENDPOINT)

@@ -138,7 +138,6 @@ def serve_page(
             remedy = "choose another `host` or `port`"
             raise HubError(f"the page cannot be served on {where}; {remedy}") from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
-        sys.stderr.flush()
         stopped.wait()
         page.close(verbose=False)
 
@@ -182,9 +181,8 @@ def make_space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
         >>> list(make_space_files("# Toy", "print()"))
         ['README.md', 'app.py', 'requirements.txt']
     """
-    requirements = "".join(f"{line}\n" for line in list_pins(*extras))
-    texts = {"README.md": card, "app.py": app, "requirements.txt": requirements}
-    return {name: text.encode() for name, text in texts.items()}
+    pins = "".join(f"{line}\n" for line in list_pins(*extras))
+    return {"README.md": card.encode(), "app.py": app.encode(), "requirements.txt": pins.encode()}
 
 
 def make_app(module: str, function: str, argument: str) -> str:

@@ -16,7 +16,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_feedback.assess.pictures import list_images
-from pqpp_files.errors import FileError, describe
+from pqpp_files.errors import FileError, describe, reraise
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.images import open_image
 from pqpp_files.names import pluralize
@@ -103,22 +103,22 @@ def read_embedding_shards(
         FileError: A file is damaged.
     """
     settings, paths = list_shards(expand(folder))
-    names = ("column", "model", "revision")
-    if settings.get("job") != "embed" or not settings.keys() >= {*names}:
+    column, model, revision = (settings.get(name, "") for name in ("column", "model", "revision"))
+    texts = column, model, revision or ""
+    if settings.get("job") != "embed" or not all(isinstance(text, str) for text in texts):
         raise EngineError(f"{folder}: not written by pqpp search embed; choose another")
-    column, model, revision = (settings[name] for name in names)
     shards = [shard for path in paths for shard in find_shards(str(path))]
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
-    for shard in shards:
-        table = shard.read().select([column, EMBEDDING])
-        table = table.filter(table[EMBEDDING].is_valid())
-        if len(table):
-            parts.append(np.array(table[EMBEDDING].to_pylist(), dtype=np.float32))
-            ids += table[column].to_pylist()
-    if not ids:
-        raise EngineError(f"no row of {folder} has an embedding; see the column {ERROR!r}")
-    return np.concatenate(parts), ids, model, revision, sum(s.rows for s in shards) - len(ids)
+    with reraise(f"{folder} is damaged", "write it again with pqpp search embed", EngineError):
+        for shard in shards:
+            table = shard.read().select([column, EMBEDDING]).drop_null()
+            if len(table):
+                parts.append(np.array(table[EMBEDDING].to_pylist(), dtype=np.float32))
+                ids += table[column].to_pylist()
+        if not ids:
+            raise EngineError(f"no row of {folder} has an embedding; see the column {ERROR!r}")
+        return np.concatenate(parts), ids, model, revision, sum(s.rows for s in shards) - len(ids)
 
 
 def embed_folder(

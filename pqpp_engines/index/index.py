@@ -104,7 +104,7 @@ class Index:
             short = (matches < 0).any(axis=1)  # the visited cells contain too few vectors
             if short.any():
                 scores[short], matches[short] = self._exact_index.search(vectors[short], k * per)
-            if matches.max(initial=0) >= len(self) * per:
+            if not ((matches >= 0) & (matches < len(self) * per)).all():
                 raise ValueError("a vector has no id")
             indices = np.empty((len(vectors), k), dtype=np.int64)
             cosines = np.empty((len(vectors), k), dtype=np.float32)
@@ -241,8 +241,7 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     size = np.shape(embeddings)[-1]
     step = max(1, _CHUNK_SIZE * size // np.prod(np.shape(embeddings)[1:]))
     for n in range(0, len(embeddings), step):
-        rows = range(n, n + step)
-        yield _to_unit(embeddings[n : n + step], "embeddings", rows).reshape(-1, size)
+        yield _to_unit(embeddings[n : n + step], "embeddings", range(n, n + step)).reshape(-1, size)
 
 
 def _sample_units(embeddings: Any, limit: int) -> Floats:

@@ -56,7 +56,7 @@ class Router:
     ) -> None:
         self.routes, self.rule, self.price = tuple(routes), rule, float(price)
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
-        self.account, self._costs = Account(), np.array([route.cost for route in routes])
+        self.account, self._costs = Account(), np.array([float(route.cost) for route in routes])
         rules.check_routes(self.routes, rule)
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
@@ -237,7 +237,7 @@ class Router:
         bounds = self.rule.get_lower_bounds(predicted.values, predicted.deviations)
         has_unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(has_unknown[:, None], 0.0, bounds)
-        utilities = [route.utility for route in self.routes]
+        utilities = [float(route.utility) for route in self.routes]
         return bounds * utilities, predicted.out_of_domain | has_unknown
 
     def _explain_choice(self, index: int, value: Sequence[float], ood: bool) -> str:

@@ -333,11 +333,12 @@ def read_router(path: Path) -> dict[str, Any]:
             raise ValueError("the file has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))
-        shares = [float(router["shares"].get(route.name, 0)) for route in routes]
-        if any(shares) and not abs(sum(shares) - 1) <= 0.001:
+        total = sum(router["shares"].get(route.name, 0) for route in routes)
+        if total and not abs(total - 1) <= 0.001:
             raise ValueError("the shares do not sum to 1")
-        if not (isinstance(router["predictor"], str) and isinstance(router["revision"] or "", str)):
-            raise ValueError("predictor and revision must be text")
+        texts = router["predictor"], router["revision"] or "", *(route.name for route in routes)
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("predictor, revision and names must be text")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
             raise ValueError("price must be finite, and prompts 0 or more")
     return router

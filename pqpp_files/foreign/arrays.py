@@ -104,8 +104,8 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     with reraise(f"{path}: not a readable faiss index", "build the index again"):
         with _require_regular_file(path).open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        # faiss reads and writes whatever file is named after these bytes, a count and a size.
-        if re.search(rb"(?s)ilod.{5}\0{3}.{5}\0{3}", content):
+        # faiss reads and writes whatever file is named after these bytes, two numbers and a size.
+        if re.search(rb"(?s)ilod.{21}\0{3}", content):
             raise ValueError("its vectors are in another file")
         # A damaged file that is mapped crashes the process.
         flags = 0 if in_memory or len(content) < 2**26 else faiss.IO_FLAG_MMAP_IFC

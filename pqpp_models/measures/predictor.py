@@ -66,7 +66,7 @@ class MeasurePredictor(Predictor):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         try:
             values = self.measure.compute(rows, self.evidence, **self.options)
-        except (TypeError, ValueError, IndexError) as error:
+        except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             if isinstance(error, ModelError) or not self.measure.columns:
                 raise
             names = ", ".join(self.measure.columns)

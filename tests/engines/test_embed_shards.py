@@ -63,3 +63,12 @@ def test_embeds_shards_builds_index_and_retrieves(study, capsys):
     runs = [pq.read_table(study / name).to_pylist() for name in ("run", "by-text")]
     assert [row["image"] for row in runs[0]] == [row["image"] for row in runs[1]]
     assert [row["error"] for row in runs[0] if row["error"]] == ["the query is blank"]
+
+
+@pytest.mark.parametrize("vectors", [[[1.0], [1.0, 2.0]], [["x"], ["y"]]])
+def test_refuses_other_embeddings(vectors, study, tmp_path, capsys):
+    assert run_embed(study, "q.parquet", tmp_path) == 0
+    table = pa.table({"prompt": ["a", "b"], "embedding": vectors})
+    pq.write_table(table, tmp_path / "part-00000-of-00002.parquet")
+    assert main(["search", "build", str(tmp_path), "--output", str(study / "none")]) == 2
+    assert "is damaged" in capsys.readouterr().err

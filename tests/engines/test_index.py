@@ -161,7 +161,8 @@ def rewrite_hash(folder):
     (folder / "index.json").write_text(json.dumps(config))
 
 
-def test_foreign_index_touches_no_other_file(tmp_path):
+@pytest.mark.parametrize("code_size", [8, 2**64 - 1])  # of two numbers; faiss's for any size
+def test_foreign_index_touches_no_other_file(code_size, tmp_path):
     folder = build_index(np.eye(2), ["a", "b"], tmp_path / "index").folder
     index = faiss.index_factory(2, "IVF1,Flat", faiss.METRIC_INNER_PRODUCT)
     index.train(np.eye(2))
@@ -169,15 +170,20 @@ def test_foreign_index_touches_no_other_file(tmp_path):
     index.replace_invlists(lists)
     index.add(np.eye(2))
     faiss.write_index(index, str(folder / "index.faiss"))
+    content = bytearray((folder / "index.faiss").read_bytes())
+    place = content.index(b"ilod") + 12
+    content[place : place + 8] = code_size.to_bytes(8, "little")
+    (folder / "index.faiss").write_bytes(content)
     rewrite_hash(folder)
     with pytest.raises(FileError, match="its vectors are in another file"):
         Index(folder)
 
 
-def test_foreign_index_with_an_item_twice(tmp_path):
+@pytest.mark.parametrize("numbers", [[0, 0, 1], [-9, 0, 1]])
+def test_foreign_index_with_other_numbers_of_items(numbers, tmp_path):
     folder = build_index(np.eye(3), ["a", "b", "c"], tmp_path / "index").folder
     index = faiss.index_factory(3, "IDMap,Flat", faiss.METRIC_INNER_PRODUCT)
-    index.add_with_ids(np.eye(3), np.array([0, 0, 1]))
+    index.add_with_ids(np.eye(3), np.array(numbers))
     faiss.write_index(index, str(folder / "index.faiss"))
     rewrite_hash(folder)
     with pytest.raises(EngineError, match="a damaged index"):

@@ -110,6 +110,7 @@ def test_save_and_load_keep_decisions(tmp_path, monkeypatch):
     [
         *({"model_type": "bert"}, {"routes": 3}, {"rule": {}}, {"rule": {"budget": 3}}),
         *({"price": "x"}, {"price": 10**400}, {"rule": {"floor": 10**400}}, {"predictor": None}),
+        *({"routes": [vars(ROUTES[0]) | {"name": 1}, vars(ROUTES[1])]}, {"shares": {"sdxl": "1"}}),
     ],
 )
 def test_rejects_damaged_router(change, tmp_path):
@@ -122,13 +123,13 @@ def test_rejects_damaged_router(change, tmp_path):
                 Router.from_pretrained(tmp_path)
 
 
-def test_reads_a_price_beyond_64_bits(tmp_path):
-    routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
+def test_reads_numbers_beyond_64_bits(tmp_path):
+    routes = [Route("glide", "glide_hbpp", 1, 2**64), Route("sdxl", "sdxl_hbpp", 2**64)]
     Router(routes, Rule(budget=2)).save_pretrained(tmp_path)
     config = json.loads((tmp_path / "router.json").read_text()) | {"price": 2**63}
     config["sha256"] = hash_router(config)
     (tmp_path / "router.json").write_text(json.dumps(config))
-    assert Router.from_pretrained(tmp_path).decide(["a dog"])[0].route == "glide"
+    assert Router.from_pretrained(tmp_path).decide(["a dog"], Account())[0].route == "glide"
 
 
 def fail(prompt):

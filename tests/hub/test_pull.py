@@ -97,6 +97,15 @@ def test_unknown_host_is_not_retried(unreachable, sleeps, words, capsys):
     assert "nobody/nothing" in line and "is not cached and the Hub cannot be reached" in line
 
 
+@pytest.mark.parametrize("revision", ["../../commit", "{}/commit"])
+def test_revision_is_no_path(revision, unreachable, tmp_path):
+    (tmp_path / "models--a--b/refs").mkdir(parents=True)
+    (tmp_path / "models--a--b/snapshots/0").mkdir(parents=True)
+    (tmp_path / "commit").write_text("0")
+    with pytest.raises(PqppError, match="revision"):
+        pull.pull_files("a/b", ["*"], revision.format(tmp_path), str(tmp_path))
+
+
 def test_dry_run_of_a_push_works_offline(unreachable, sleeps, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_tester")
     report = push_to_hub("n_words", "pqpp/m", dry_run=True)

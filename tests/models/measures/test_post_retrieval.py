@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pqpp_models import Predictor
+from pqpp_models import Predictor, PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics
 from pqpp_models.measures.post_retrieval import (
     MEASURES,
@@ -176,3 +176,7 @@ class TestPredictor:
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
         assert loaded.options == predictor.options
         np.testing.assert_array_equal(loaded.predict(ROWS), predictor.predict(ROWS))
+
+    def test_refuses_an_option_beyond_a_float(self):
+        with pytest.raises(PredictorError, match="n_sigma"):
+            MeasurePredictor("n_sigma", options={"share": 10**400}).predict(ROWS)
