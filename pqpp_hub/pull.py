@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 import socket
 import sys
 import threading
@@ -127,7 +128,7 @@ def pull_files(
     where: dict[str, Any] = {"revision": revision, "cache_dir": cache_dir, "token": token}
     where |= {"allow_patterns": list(files), "repo_type": kind}
     # In its cache, the client would take a path for that of a file with the commit.
-    if revision and (".." in revision or revision.startswith("/")):
+    if revision and re.search(r"\.\.|^/|[\\:]", revision):
         raise error(f"the Hub repository {repo_id!r}{at} does not exist; check the revision")
     try:
         with _MODE_LOCK:
