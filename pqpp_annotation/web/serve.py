@@ -169,7 +169,7 @@ def serve(
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             listener = socket.create_server((host, port), family=family, backlog=2048)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError) as error:  # TypeError: a name too long
             problem = f"{host}, port {port}: {getattr(error, 'strerror', None) or error}"
             raise AnnotationError(f"{problem}; choose another `host` or `port`") from None
         stack.enter_context(listener)
