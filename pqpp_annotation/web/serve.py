@@ -29,6 +29,7 @@ from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, LOOPBACK, SecurityMiddleware, read_secret
 from pqpp_annotation.web.site import PACKAGE, PageRequest, Site, Visit
 from pqpp_files.atomic_write import find_full_disk_errno
+from pqpp_files.errors import PqppError
 
 
 def create_app(
@@ -82,13 +83,15 @@ def _add_error_handlers(app: FastAPI) -> None:
             "problem.html", status, line=line, path=visit.path, is_missing=status == 404
         )
 
-    @app.exception_handler(AnnotationError)
-    def handle_study_error(request: Request, error: AnnotationError) -> Response:
-        if error.status == 503:  # the message names the database, so it is only logged
+    @app.exception_handler(PqppError)
+    @app.exception_handler(OSError)
+    def handle_error(request: Request, error: PqppError | OSError) -> Response:
+        line = str(error)
+        status = getattr(error, "status", 507 if find_full_disk_errno(error) else 503)
+        if status >= 500:  # the message names a file or the database, so it is only logged
             LOG.error("%s", error)
             line = gettext_noop("the study is unavailable right now; try again")
-            return respond(request, error.status, line)
-        return respond(request, error.status, str(error))
+        return respond(request, status, gettext_noop("the disk is full") if status == 507 else line)
 
     @app.exception_handler(RequestValidationError)
     def handle_bad_request(request: Request, error: RequestValidationError) -> Response:
@@ -106,13 +109,6 @@ def _add_error_handlers(app: FastAPI) -> None:
         response = respond(request, error.status_code, line)
         response.headers.update(error.headers or {})
         return response
-
-    @app.exception_handler(OSError)
-    def handle_full_disk(request: Request, error: OSError) -> Response:
-        if not find_full_disk_errno(error):
-            raise error
-        LOG.error("%s", error)
-        return respond(request, 507, gettext_noop("the disk is full"))
 
     @app.exception_handler(Exception)
     def handle_defect(request: Request, error: Exception) -> Response:
