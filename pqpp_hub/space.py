@@ -70,11 +70,12 @@ def add_message(
     from markupsafe import Markup
 
     alert = Markup('<p role="alert">{}</p>')
+    shown_errors: tuple[type[Exception], ...] = (PqppError, *refusals)
 
     def answer(*inputs: Any) -> tuple[Any, str]:
         try:
             return function(*inputs), '<p role="status">The answer is below.</p>'
-        except (PqppError, *refusals) as error:
+        except shown_errors as error:
             return None, str(alert.format(" ".join(str(error).split())))
         except Exception as error:
             _LOG.error(_describe_error(error))
