@@ -154,7 +154,7 @@ def serve(
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("`certificate` and `key` belong together; set both or neither")
-    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", url):
+    if url is not None and not _is_url(url):
         raise AnnotationError(f"`url` must be like https://example.org/study; got {url!r:.80}")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
@@ -185,18 +185,23 @@ def serve(
             lifespan="off",
         )
         hostname = socket.gethostname()
-        shown_host = f"[{host}]" if ":" in host else host
-        if host in _ALL_ADDRESSES:
-            shown_host = hostname
+        literal = f"[{host}]" if ":" in host else host
+        shown_host = hostname if host in _ALL_ADDRESSES else literal
         address = url or f"{scheme}://{shown_host}:{listener.getsockname()[1]}{root}"
         old_url = get_server_url(store)
-        known_hosts = (None, hostname.lower(), *_ALL_ADDRESSES, *LOOPBACK)
-        if url or urlsplit(old_url).hostname in known_hosts:
+        known_hosts = (hostname.lower(), *_ALL_ADDRESSES, *LOOPBACK)
+        if url or not _is_url(old_url) or urlsplit(old_url).hostname in known_hosts:
             save_server_url(store, address)
         sys.stderr.write(f"{study.title or study.name}\n{address}/ - stop it with Ctrl-C\n")
         if (new_url := get_server_url(store)) != old_url and get_links(store):
             sys.stderr.write(f"Earlier links begin with {old_url}; replace that with {new_url}\n")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _is_url(text: str) -> bool:
+    with contextlib.suppress(ValueError):  # from an invalid host, such as [::
+        return bool(urlsplit(text) and re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", text))
+    return False
 
 
 @contextlib.contextmanager

@@ -73,10 +73,13 @@ def test_links_use_the_public_url(tmp_path, port, monkeypatch, capsys):
     assert get_base() == url
     run_serve()  # without --address, links stay
     assert get_base() == url
+    monkeypatch.setattr("pqpp_annotation.web.serve.get_server_url", lambda _: "http://[::")
+    run_serve()  # after `init --address http://[::`
 
 
 @pytest.mark.parametrize(
-    "address", [{"url": "study.example"}, {"url": "https://a.example/a b"}, {"host": "ü" * 70}]
+    "address",
+    [{"url": "study.example"}, {"url": "https://a b"}, {"url": "http://[::"}, {"host": "ü" * 70}],
 )
 def test_rejects_invalid_addresses(tmp_path, port, address):
     write_study(tmp_path)
