@@ -114,6 +114,8 @@ def serve_page(
             signal.signal(number, lambda *_: stopped.set())
     with _log_errors_without_content():
         try:
+            # For an invalid host, gradio prints a traceback.
+            socket.getaddrinfo(host or "127.0.0.1", port)
             if port == 0:
                 with socket.create_server((host or "127.0.0.1", 0)) as server:
                     port = server.getsockname()[1]
@@ -133,10 +135,9 @@ def serve_page(
                 css_paths=[_CSS, *css],
                 head=head,
             )
-        except (OSError, OverflowError):
-            where = f"{host or 'this machine'}, port {port or 7860}"
-            remedy = "choose another `host` or `port`"
-            raise HubError(f"the page cannot be served on {where}; {remedy}") from None
+        except (OSError, OverflowError, UnicodeError):
+            fault = f"the page cannot be served on {host or 'this machine'}, port {port or 7860}"
+            raise HubError(f"{fault}; choose another `host` or `port`") from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
         stopped.wait()
         page.close(verbose=False)

@@ -14,6 +14,8 @@ from babel.support import Translations
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_files.errors import reraise
+from pqpp_files.foreign.json_values import read_bounded
+from pqpp_files.paths import join_inside
 
 CATALOGUES = Path(__file__).parent
 TEMPLATE = CATALOGUES / "messages.pot"
@@ -79,10 +81,10 @@ def read_languages(folder: Path) -> dict[str, Language]:
         >>> sorted(read_languages(Path("nowhere")))
         ['de', 'en']
     """
+    shipped, own = (sorted(path.glob("*.po")) for path in (CATALOGUES, folder / "languages"))
     files: dict[str, list[Path]] = {SOURCE: []}
-    for path in (CATALOGUES, folder / "languages"):
-        for file in sorted(path.glob("*.po")):
-            files.setdefault(file.stem, []).append(file)
+    for file in [*shipped, *(join_inside(folder, file.relative_to(folder)) for file in own)]:
+        files.setdefault(file.stem, []).append(file)
     return {code.lower(): Language(code, paths) for code, paths in files.items()}
 
 
@@ -106,7 +108,8 @@ def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
 def _read_catalogue(file: Path) -> Translations:
     compiled = io.BytesIO()
     with reraise(str(file), "correct the catalogue", AnnotationError):
-        content = re.sub(rb'"[ \t]*\r?\n\s*"', b"", file.read_bytes())  # joins lines
+        content = read_bounded(file, 1 << 20, AnnotationError, "correct the catalogue")
+        content = re.sub(rb'"[ \t]*\r?\n\s*"', b"", content)  # joins lines
         # Plurals follow the language's usual rule, since a rule in the file may be an attack.
         content = re.sub(rb"(?i)plural-forms", b"X-Was", content)
         messages = read_po(io.BytesIO(content), file.stem.replace("-", "_"), abort_invalid=True)

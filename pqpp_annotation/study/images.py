@@ -221,7 +221,7 @@ def copy_images(
 
 def get_copies(study: Study) -> Copies:
     """Return the displayed copies of a study's images."""
-    return Copies(study.root / f"{study.name}-shown")
+    return Copies(join_inside(study.root, f"{study.name}-shown"))
 
 
 def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:

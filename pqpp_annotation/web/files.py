@@ -1,6 +1,5 @@
 """Files sent to the browser: copies of images, and the scripts and styles of the pages."""
 
-import contextlib
 import hashlib
 from pathlib import Path
 
@@ -60,9 +59,8 @@ def _restore_copy(visit: Visit, image: Asset) -> bytes:
     """Create a lost copy again from the original file, and return it."""
     path, content = visit.study.root / image.location, b""
     copy: CheckedImage | str = "the image is missing or has changed; restore the file"
-    with contextlib.suppress(OSError):
-        is_readable = path.is_file() and path.stat().st_size <= MOST_BYTES
-        content = path.read_bytes() if is_readable else b""
+    if path.is_file() and path.stat().st_size <= MOST_BYTES:
+        content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == image.sha256:
         copy = copy_image(content, image.location, visit.study, visit.site.copies)
     if isinstance(copy, str):

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_files.atomic_write import lock_folder, write_file
+from pqpp_files.paths import join_inside
 
 LOG = logging.getLogger("pqpp_annotation.web")
 
@@ -98,7 +99,6 @@ def _find_refusal(scope: Scope) -> ASGIApp | None:
 
 
 LEAST_SECRET = 32
-_NAME_LENGTH = 24
 
 
 class CookieSigner:
@@ -160,7 +160,7 @@ class CookieSigner:
             (2, True)
         """
         message = f"{person_id} {image}".encode()
-        return hmac.new(self._image_key, message, hashlib.sha256).hexdigest()[:_NAME_LENGTH]
+        return hmac.new(self._image_key, message, hashlib.sha256).hexdigest()[:24]
 
 
 def read_secret(folder: Path, name: str) -> str:
@@ -187,7 +187,7 @@ def read_secret(folder: Path, name: str) -> str:
         if len(secret) < LEAST_SECRET:
             raise AnnotationError(f"PQPP_ANNOTATION_SECRET needs {LEAST_SECRET} or more characters")
         return secret
-    path = folder / f".{name}.secret"
+    path = join_inside(folder, f".{name}.secret")
     with lock_folder(folder):  # another process may start at the same time
         if not path.exists():
             write_file(path, secrets.token_urlsafe(48), is_secret=True)

@@ -29,6 +29,7 @@ from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, LOOPBACK, SecurityMiddleware, read_secret
 from pqpp_annotation.web.site import PACKAGE, PageRequest, Site, Visit
 from pqpp_files.atomic_write import find_full_disk_errno
+from pqpp_files.errors import PqppError
 
 
 def create_app(
@@ -82,13 +83,15 @@ def _add_error_handlers(app: FastAPI) -> None:
             "problem.html", status, line=line, path=visit.path, is_missing=status == 404
         )
 
-    @app.exception_handler(AnnotationError)
-    def handle_study_error(request: Request, error: AnnotationError) -> Response:
-        if error.status == 503:  # the message names the database, so it is only logged
+    @app.exception_handler(PqppError)
+    @app.exception_handler(OSError)
+    def handle_error(request: Request, error: PqppError | OSError) -> Response:
+        line = str(error)
+        status = getattr(error, "status", 507 if find_full_disk_errno(error) else 503)
+        if status >= 500:  # the message names a file or the database, so it is only logged
             LOG.error("%s", error)
             line = gettext_noop("the study is unavailable right now; try again")
-            return respond(request, error.status, line)
-        return respond(request, error.status, str(error))
+        return respond(request, status, gettext_noop("the disk is full") if status == 507 else line)
 
     @app.exception_handler(RequestValidationError)
     def handle_bad_request(request: Request, error: RequestValidationError) -> Response:
@@ -106,13 +109,6 @@ def _add_error_handlers(app: FastAPI) -> None:
         response = respond(request, error.status_code, line)
         response.headers.update(error.headers or {})
         return response
-
-    @app.exception_handler(OSError)
-    def handle_full_disk(request: Request, error: OSError) -> Response:
-        if not find_full_disk_errno(error):
-            raise error
-        LOG.error("%s", error)
-        return respond(request, 507, gettext_noop("the disk is full"))
 
     @app.exception_handler(Exception)
     def handle_defect(request: Request, error: Exception) -> Response:
@@ -158,7 +154,7 @@ def serve(
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("`certificate` and `key` belong together; set both or neither")
-    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", url):
+    if url is not None and not _is_url(url):
         raise AnnotationError(f"`url` must be like https://example.org/study; got {url!r:.80}")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
@@ -169,7 +165,7 @@ def serve(
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             listener = socket.create_server((host, port), family=family, backlog=2048)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError) as error:  # TypeError: a name too long
             problem = f"{host}, port {port}: {getattr(error, 'strerror', None) or error}"
             raise AnnotationError(f"{problem}; choose another `host` or `port`") from None
         stack.enter_context(listener)
@@ -190,18 +186,23 @@ def serve(
             lifespan="off",
         )
         hostname = socket.gethostname()
-        shown_host = f"[{host}]" if ":" in host else host
-        if host in _ALL_ADDRESSES:
-            shown_host = hostname
+        literal = f"[{host}]" if ":" in host else host
+        shown_host = hostname if host in _ALL_ADDRESSES else literal
         address = url or f"{scheme}://{shown_host}:{listener.getsockname()[1]}{root}"
         old_url = get_server_url(store)
-        known_hosts = (None, hostname.lower(), *_ALL_ADDRESSES, *LOOPBACK)
-        if url or urlsplit(old_url).hostname in known_hosts:
+        known_hosts = (hostname.lower(), *_ALL_ADDRESSES, *LOOPBACK)
+        if url or not _is_url(old_url) or urlsplit(old_url).hostname in known_hosts:
             save_server_url(store, address)
         sys.stderr.write(f"{study.title or study.name}\n{address}/ - stop it with Ctrl-C\n")
         if (new_url := get_server_url(store)) != old_url and get_links(store):
             sys.stderr.write(f"Earlier links begin with {old_url}; replace that with {new_url}\n")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _is_url(text: str) -> bool:
+    with contextlib.suppress(ValueError):  # from an invalid host, such as [::
+        return bool(urlsplit(text) and re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", text))
+    return False
 
 
 @contextlib.contextmanager

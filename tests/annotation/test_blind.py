@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import re
+import shutil
 import struct
 from dataclasses import asdict
 from types import SimpleNamespace
@@ -340,7 +341,10 @@ def test_lost_copies_are_restored_from_originals(tmp_path):
     for path in copies:
         path.write_bytes(b"other")
     assert client.get(url).content == before
-    for path in [*copies, *(tmp_path / "images").iterdir()]:
+    shutil.rmtree(folder)
+    folder.touch()
+    assert client.get(url).status_code == 503
+    for path in (tmp_path / "images").iterdir():
         path.write_bytes(b"other")
     assert client.get(url).status_code == 404
     store.close()

@@ -1,6 +1,7 @@
 """Untrusted study files and tables reveal no secrets and no images of other folders."""
 
 import re
+import shutil
 
 import pytest
 from PIL import Image
@@ -76,6 +77,19 @@ def test_rejects_databases_outside_the_folder(folder, kind, capsys, monkeypatch)
     other.write_text(re.sub("database: .*", "database: $MINE", text))
     monkeypatch.setenv("MINE", f"sqlite:///{database}")
     assert main(["annotate", "status", str(other)]) == 0  # the owner's own choice
+
+
+@pytest.mark.parametrize("name", [".{}.secret", "{}-shown", "languages"])
+def test_serves_no_files_outside_the_folder(folder, name, capsys, monkeypatch, tmp_path_factory):
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
+    assert run_init() == 0
+    path = folder / name.format(next(folder.glob("*.db")).stem)
+    shutil.rmtree(path, ignore_errors=True)
+    other = tmp_path_factory.mktemp("other")
+    (other / "fr.po").write_text('msgid "Skip"\nmsgstr "Omettre"\n')
+    path.symlink_to(other / "fr.po" if path.suffix else other)
+    assert main(["annotate", "serve", "study.yaml", "--port", "0"]) == 2
+    assert "copy the file into this folder" in capsys.readouterr().err
 
 
 def test_reads_no_copy_outside_its_folder(tmp_path, monkeypatch):

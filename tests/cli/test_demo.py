@@ -104,3 +104,9 @@ def test_offline_demo_shows_no_published_results(tmp_path, capsys, monkeypatch, 
         assert figure in out
     again = run_demo(tmp_path, capsys)
     assert again[0] == 0 and again[1].split("\ndone in")[0] == out.split("\ndone in")[0]
+
+
+def test_serves_on_no_invalid_host(capsys):
+    pytest.importorskip("gradio")
+    assert main(["demo", "--serve", "--host", "ü" * 70, "--port", "0"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -73,14 +73,19 @@ def test_links_use_the_public_url(tmp_path, port, monkeypatch, capsys):
     assert get_base() == url
     run_serve()  # without --address, links stay
     assert get_base() == url
+    monkeypatch.setattr("pqpp_annotation.web.serve.get_server_url", lambda _: "http://[::")
+    run_serve()  # after `init --address http://[::`
 
 
-@pytest.mark.parametrize("url", ["study.example", "https://a.example/a b"])
-def test_rejects_invalid_urls(tmp_path, port, url):
+@pytest.mark.parametrize(
+    "address",
+    [{"url": "study.example"}, {"url": "https://a b"}, {"url": "http://[::"}, {"host": "ü" * 70}],
+)
+def test_rejects_invalid_addresses(tmp_path, port, address):
     write_study(tmp_path)
     old_handler = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(AnnotationError, match=f"`url` must be like .*'{url}'"):
-        serve(tmp_path / "study.yaml", port=port, url=url)
+    with pytest.raises(AnnotationError, match=next(iter(address))):
+        serve(tmp_path / "study.yaml", port=port, **address)
     assert signal.getsignal(signal.SIGTERM) is old_handler
     assert not (tmp_path / ".study.secret").exists()
 
