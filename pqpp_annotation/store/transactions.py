@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import sqlite3
 import threading
 import time
@@ -198,9 +199,9 @@ class Store:
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 problem = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s"
                 raise AnnotationError(f"{problem}; try again", 503) from error
-            connection_errors = ("connect", "unable to open", "I/O", "readonly")
+            connection_errors = "connect|unable to open|I/O|read-?only|timeout|space"
             is_lost = getattr(error, "connection_invalidated", False)
-            if is_lost or any(words in reason for words in connection_errors):
+            if is_lost or re.search(connection_errors, reason):
                 message = f"{self.name} cannot be reached ({reason}); try again"
                 raise AnnotationError(message, 503) from error
             if isinstance(error, IntegrityError):  # a bug in pqpp, not in the file

@@ -29,7 +29,7 @@ from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, LOOPBACK, SecurityMiddleware, read_secret
 from pqpp_annotation.web.site import PACKAGE, PageRequest, Site, Visit
 from pqpp_files.atomic_write import find_full_disk_errno
-from pqpp_files.errors import PqppError
+from pqpp_files.errors import PqppError, reraise
 
 
 def create_app(
@@ -185,6 +185,8 @@ def serve(
             timeout_graceful_shutdown=5,
             lifespan="off",
         )
+        with reraise("`certificate` or `key` is unusable", "give PEM files", AnnotationError):
+            config.load()
         hostname = socket.gethostname()
         literal = f"[{host}]" if ":" in host else host
         shown_host = hostname if host in _ALL_ADDRESSES else literal
