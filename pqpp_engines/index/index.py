@@ -22,7 +22,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import reraise
 from pqpp_files.extras import require_extra
-from pqpp_files.foreign.arrays import load_faiss
+from pqpp_files.foreign.arrays import check_faiss_types, load_faiss
 from pqpp_files.hashes import hash_file
 from pqpp_files.paths import expand
 from pqpp_hub.card import render_card
@@ -215,6 +215,7 @@ def _fill_index(embeddings: Any, factory: str) -> Any:
             raise RuntimeError("a size must not be 0")
         full_factory = _FP16 if factory == "Flat" else f"{factory},Refine({_FP16})"
         index: Any = faiss.index_factory(shape[-1], full_factory, faiss.METRIC_INNER_PRODUCT)
+        check_faiss_types(index)
         if not index.is_trained:
             index.train(_sample_units(embeddings, _MAX_TRAINING_VECTORS))
         if factory == "Flat":  # reserve memory: growing takes half of the build time

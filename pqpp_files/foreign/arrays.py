@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 _FAISS_LOCK = threading.Lock()
+_FAISS_PARTS = ("base_index", "refine_index", "index", "quantizer", "storage")
+_FAISS_TYPES = re.compile(
+    "Index(Refine|PreTransform|Flat(IP|L2)?|PQ|ScalarQuantizer"
+    "|IVF(Flat|PQ|ScalarQuantizer)|HNSW(Flat|PQ|SQ))"
+)
 
 
 def load_array(
@@ -113,9 +118,34 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
             limit = faiss.get_deserialization_vector_byte_limit()
             faiss.set_deserialization_vector_byte_limit(len(content))
             try:
-                return faiss.read_index(str(path), flags)
+                index = faiss.read_index(str(path), flags)
             finally:
                 faiss.set_deserialization_vector_byte_limit(limit)
+        check_faiss_types(index)
+        return index
+
+
+def check_faiss_types(index: Any) -> None:
+    """Check that an index and its parts are of known types; damaged ones of others crash faiss.
+
+    Also limit the nodes of a graph that a search visits to all nodes, as faiss reserves memory for
+    as many as the file says.
+
+    Raises:
+        ValueError: A part is of another type.
+    """
+    import faiss
+
+    parts = [index]
+    while parts:
+        part = faiss.downcast_index(parts.pop())
+        kind = type(part).__name__
+        if not _FAISS_TYPES.fullmatch(kind):
+            raise ValueError(f"indexes of type {kind} are not supported")
+        if hasattr(part, "hnsw"):
+            part.hnsw.efSearch = min(part.hnsw.efSearch, part.ntotal)
+        inner = (getattr(part, name, None) for name in _FAISS_PARTS)
+        parts += [one for one in inner if one is not None]
 
 
 def _require_regular_file(path: str | os.PathLike[str]) -> Path:

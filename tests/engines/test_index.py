@@ -9,7 +9,7 @@ import pytest
 from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index import Index, build_index
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.hashes import hash_file
 
@@ -56,8 +56,6 @@ def test_extends_index_in_place(tmp_path):
     found, _ = reloaded.search(vectors[550:560], 1)
     assert [reloaded.ids[one] for one in found[:, 0]] == make_ids(10, 550)
     assert "600 vectors of 32 numbers by clip (abc)" in (tmp_path / "index/README.md").read_text()
-    with pytest.raises(EngineError, match="cannot be extended"):  # faiss cannot add to this graph
-        build_index(vectors, make_ids(600), tmp_path / "graph", "NSG8").extend(vectors[:1], ["a"])
 
 
 def test_extension_keeps_vectors_that_another_run_added(tmp_path, monkeypatch):
@@ -86,6 +84,7 @@ def test_extension_keeps_vectors_that_another_run_added(tmp_path, monkeypatch):
         (np.arange(5001)[::-1, None], make_ids(5001), "SQ8"),
         (np.eye(3), ["a", "b", "c"], "IVF0,Flat"),
         (np.eye(3), ["a", "b", "c"], "cat"),
+        (np.eye(3), ["a", "b", "c"], "IDMap,Flat"),
     ],
 )
 def test_build_rejects_invalid_input(vectors, ids, factory, tmp_path):
@@ -179,12 +178,20 @@ def test_foreign_index_touches_no_other_file(code_size, tmp_path):
         Index(folder)
 
 
-@pytest.mark.parametrize("numbers", [[0, 0, 1], [-9, 0, 1]])
-def test_foreign_index_with_other_numbers_of_items(numbers, tmp_path):
+@pytest.mark.parametrize(
+    ("factory", "numbers", "message"),
+    [
+        ("IVF1,Flat", [0, 0, 1], "a damaged index"),
+        ("IVF1,Flat", [-9, 0, 1], "a damaged index"),
+        ("IVF1,PQ3x4fs,Refine(SQfp16)", None, "IndexIVFPQFastScan are not supported"),
+    ],
+)
+def test_foreign_index_with_other_numbers_or_types(factory, numbers, message, tmp_path):
     folder = build_index(np.eye(3), ["a", "b", "c"], tmp_path / "index").folder
-    index = faiss.index_factory(3, "IDMap,Flat", faiss.METRIC_INNER_PRODUCT)
-    index.add_with_ids(np.eye(3), np.array(numbers))
+    index = faiss.index_factory(3, factory, faiss.METRIC_INNER_PRODUCT)
+    index.train(np.random.default_rng(0).normal(size=(99, 3)))
+    index.add_with_ids(np.eye(3), np.array(numbers)) if numbers else index.add(np.eye(3))
     faiss.write_index(index, str(folder / "index.faiss"))
     rewrite_hash(folder)
-    with pytest.raises(EngineError, match="a damaged index"):
+    with pytest.raises(PqppError, match=message):
         Index(folder).search(np.eye(3), 3)
