@@ -91,7 +91,8 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         The arrays by name; empty if the configuration has no ``weights_sha256``.
 
     Raises:
-        ModelError: the file is missing, does not match the hash, or contains NaN or infinity.
+        ModelError: the file is missing, does not match the hash, or contains an empty array,
+            NaN or infinity.
     """
     expected = config.get("weights_sha256")
     if expected is None:
@@ -103,8 +104,9 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         raise ModelError(f"{path} does not match the SHA-256 in {CONFIG}; {_REMEDY}")
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
-        if not np.isfinite(array).all():
-            raise ModelError(f"{path}: {name!r} contains NaN or infinity; {_REMEDY}")
+        # An empty array can have a billion rows, which products of it would have, too.
+        if not array.size or not np.isfinite(array).all():
+            raise ModelError(f"{path}: {name!r} is empty or contains NaN or infinity; {_REMEDY}")
     return tensors
 
 

@@ -125,7 +125,7 @@ def set_value(name, index, value):
         (lambda t: t.update({"encoder.word_pairs": np.zeros(8, "u1")}), "word tables"),
         (lambda t: t.update({"encoder.pairs.cells": np.zeros(8, "u1")}), "table of piece pairs"),
         (lambda t: t.update({"encoder.pairs.pieces": np.zeros(8, "u4")}), "vocabulary is invalid"),
-        (set_value("weights", (0, 0), np.nan), "'weights' contains NaN"),
+        (set_value("weights", (0, 0), np.nan), "'weights' is empty or contains NaN"),
         (set_value("standard.deviation", 0, 0.0), "deviations are invalid"),
     ],
 )
