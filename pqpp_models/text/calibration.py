@@ -96,9 +96,6 @@ class CalibratedPredictor(Predictor):
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
-    def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
-        return get_limits(targets)
-
     def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in rows]
@@ -124,7 +121,7 @@ class CalibratedPredictor(Predictor):
             calibration["prior"] = calibration["prior"] - garbled[:, None] * drop
         values, deviations = mix_with_prior(values, deviations, known, calibration)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
-        values = np.clip(values, *self._get_limits(targets))
+        values = np.clip(values, *get_limits(targets, getattr(self, "limits", None)))
         return Estimates(values, deviations, distance, known == 0, ignored)
 
     def _describe_ignored(self, prompt: Prompt) -> str:

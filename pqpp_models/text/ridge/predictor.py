@@ -18,6 +18,7 @@ from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates
+from pqpp_models.targets import get_limits
 from pqpp_models.text.arrays import (
     INT8_SCALE,
     Floats,
@@ -145,13 +146,9 @@ class RidgePredictor(CalibratedPredictor):
 
     def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
         estimates = super()._estimate(rows, targets, uncertainty)
-        low, high = self._get_limits(targets)
+        low, high = get_limits(targets, self.limits)
         # Values within limits cannot vary more, but the fit may predict it for distant prompts.
         return estimates._replace(deviations=np.minimum(estimates.deviations, (high - low) / 2))
-
-    def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
-        low, high = np.array([self.limits[target] for target in targets]).T
-        return low, high
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         encoder, tensors = self.encoder._get_state()
