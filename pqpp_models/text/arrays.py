@@ -35,6 +35,11 @@ def round_to_grid(weights: ArrayLike) -> Floats:
     return np.rint(np.asarray(weights, np.float64) * _WEIGHT_GRID) / _WEIGHT_GRID
 
 
+def to_points(codes: NDArray[np.int8]) -> Floats:
+    """Return unit vectors that are stored as int8 rows, one per column, for `multiply_exactly`."""
+    return round_to_grid(codes.T / INT8_SCALE)
+
+
 def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
     """Return ``rows @ weights`` such that each row does not depend on the other rows.
 

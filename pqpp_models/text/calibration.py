@@ -11,6 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from pqpp_datasets.target_columns import is_image_score
 from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import ALIGNMENT, Z90, get_limits
-from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
+from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly, to_points
 from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
 
@@ -69,10 +70,10 @@ class CalibratedPredictor(Predictor):
     further_facts: ClassVar[tuple[str, ...]] = ()
     """Attributes of a subclass that its card shows."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def reference_points(self) -> NDArray[Any]:
         """Unit vectors of the training prompts, one per column, for distances."""
+        return to_points(vars(self)["references"])
 
     @abstractmethod
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:

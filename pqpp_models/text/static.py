@@ -15,7 +15,7 @@ input: how often captions of a collection contain the same pieces and pairs of p
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -307,11 +307,6 @@ class StaticPredictor(CalibratedPredictor):
     name = "static"
     chunk_size = 1024
     further_facts = (_MONOTONIC,)
-
-    @cached_property
-    def reference_points(self) -> Floats:
-        """Unit vectors of the training prompts, one per column."""
-        return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the embeddings by which distances are measured, as unit vectors.

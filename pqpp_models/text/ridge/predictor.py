@@ -6,7 +6,6 @@ Gaussian kernels of embeddings. The fit chooses one of these blocks, or all, for
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,14 +18,7 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates
 from pqpp_models.targets import get_limits
-from pqpp_models.text.arrays import (
-    INT8_SCALE,
-    Floats,
-    Singles,
-    add_prefix,
-    round_to_grid,
-    select_prefixed,
-)
+from pqpp_models.text.arrays import Floats, Singles, add_prefix, select_prefixed
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, compute_prompt_features
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -121,11 +113,6 @@ class RidgePredictor(CalibratedPredictor):
             detector: Any = SeenPieces(self.pieces.rarity)
             self.known_words = detector
             self.domain_note = "no word in common with the prompts it was fitted to"
-
-    @cached_property
-    def reference_points(self) -> Floats:
-        """Unit vectors of the training prompts, one per column."""
-        return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return unit vectors of prompts, by which distances are measured."""
