@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.long_table import PROMPT, LongTable
-from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.prompt_text import fold_text, normalise
 from pqpp_files.hashes import hash_parts
@@ -137,10 +136,7 @@ def _fill_empty_cells(rows: Any, role: str, default: str, tables: Sequence[LongT
 
 
 def split_strata(
-    ids: Sequence[str],
-    strata: Sequence[str],
-    fractions: Mapping[str, float] | None = None,
-    seed: int = 0,
+    ids: Sequence[str], strata: Sequence[str], fractions: Mapping[str, float], seed: int = 0
 ) -> list[str]:
     """Assign prompts to splits at random, with the same shares in each stratum.
 
@@ -150,16 +146,15 @@ def split_strata(
     Args:
         ids: Distinct ids of the prompts.
         strata: Stratum of each prompt.
-        fractions: Share of each split; they sum to 1. Default: 60% train, 20% validation, 20% test.
+        fractions: Share of each split; they sum to 1.
 
     Raises:
         BenchmarkError: A share is not from 0 to 1, or the sum is not 1.
 
     Example:
-        >>> split_strata(list("abcde"), ["mscoco"] * 5)
-        ['validation', 'test', 'train', 'train', 'train']
+        >>> split_strata(list("abcde"), ["mscoco"] * 5, {"train": 0.8, "test": 0.2})
+        ['train', 'test', 'train', 'train', 'train']
     """
-    fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
         got = ", ".join(f"{name}={share:g}" for name, share in fractions.items())
         raise BenchmarkError(f"`fractions` must be from 0 to 1 and sum to 1; got {got}")
