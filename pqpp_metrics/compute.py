@@ -77,18 +77,9 @@ def compute_files(
         >>> round(found[0]["kendall_qpp"], 3), found[1]
         (0.333, 'joined on prompt_id, 3 rows')
     """
-    from pqpp_metrics.metric import summarise_items
-    from pqpp_metrics.registration import list_metrics, load_metric
+    from pqpp_metrics.registration import load_metric
 
     name, reading = name.removeprefix("pqpp/"), reading or Reading()
-    if name not in list_metrics() and set(files) == {"predictions", "references"}:
-        from pqpp_metrics.functional._measures import is_own_measure
-        from pqpp_metrics.runs import compute_runs, find_ir_measure
-
-        if is_own_measure(name) or find_ir_measure(name):
-            run, qrels = files["predictions"], files["references"]
-            result, note = compute_runs(name, [run], qrels, options, reading)
-            return summarise_items(name, result["values"][name], ids=result["query_ids"]), note
     metric = load_metric(name)
     inputs = _read_inputs(name, metric, files, options, reading)
     try:
