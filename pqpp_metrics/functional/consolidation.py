@@ -55,7 +55,6 @@ def richhf_consolidation(
         >>> result["scores"].tolist(), result["heatmap"][:2].tolist()
         ([3.0, 5.0], [[0.5, 0.5, 0.0], [0.5, 0.0, 0.0]])
     """
-    _inputs.require_choice("ties", ties, _TIES)
     scores = _inputs.as_floats("scores", scores, ndim=2, finite=False)
     if np.isinf(scores).any():
         raise MetricInputError("`scores` contains infinities; use NaN for a missing score")
