@@ -67,11 +67,6 @@ class OnePredictor(Group):
 
     predictor: str = option("static", path="name", also=("predictors",), known=_list_predictors)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if "," in (self.predictor or ""):
-            raise PqppError(f"`predictor` is {self.predictor}; compare several with `pqpp bench`")
-
 
 class Predictors(Group):
     """The option for the predictors to compare.
