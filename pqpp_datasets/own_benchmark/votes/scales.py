@@ -230,11 +230,6 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     rows = np.flatnonzero(table.rows["label"].isin(invalid))
     fault = f"and labels {examples} fit none of {', '.join(SCALES)}"
     remedy = "set `scale` LOW..HIGH"
-    annotators = table.rows.get("annotator", table.rows["label"])
-    names = annotators.iloc[rows].unique()
-    # Many labels of few annotators are not typing errors.
-    if len(rows) > 9 and 2 * len(names) < annotators.nunique() and "annotator" in table.rows:
-        remedy = f"convert those of {', '.join(names[:3])} to the scale of the others"
     if len(invalid) < 9 and not any("," in label for label in invalid):
         missing = shlex.quote(",".join(label.strip() for label in invalid))
         remedy += f", or set `missing`={missing} if that is not a vote"
