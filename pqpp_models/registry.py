@@ -8,10 +8,9 @@ from typing import Any
 
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import ModelError
-from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import MissingExtraError, PqppError, describe
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.names import did_you_mean, find_close_names, is_repository_id, split_names
+from pqpp_files.names import did_you_mean, is_repository_id, split_names
 from pqpp_models.errors import MissingEvidenceError, PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
@@ -121,10 +120,7 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def unknown_predictor_error(name: str) -> PredictorError:
     """Return the error for an unknown predictor name."""
-    fallback = "`pqpp models list` lists all"
-    if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
-        fallback = f"{targets[0]} is a target; use a predictor such as {DEFAULT_PREDICTOR}"
-    hint = did_you_mean(name, list_predictors(), fallback)
+    hint = did_you_mean(name, list_predictors(), "`pqpp models list` lists all")
     if name in GROUPS:
         known = " or ".join(GROUPS[name][:3])
         return PredictorError(f"{name!r} is a group of predictors; choose one, such as {known}")
