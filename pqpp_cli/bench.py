@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import PAGES, PICTURES, Command
@@ -190,12 +189,6 @@ class BenchPredictors(ComparisonOptions):
         from pqpp_models.bench.run import bench_split, correlate_metrics, open_split
 
         comparison = self.load(omit_unusable=self.table == "main")
-        for name, predictor in comparison.predictors.items():
-            table = Path(self.dataset or "")
-            is_unknown = predictor.record.rows is None
-            if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
-                what = f"{name} was fitted to a file named {table.name}"
-                print_notes(f"{what}; if that file has these rows, its results are too optimistic")
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
             path = self.metrics or ""
