@@ -128,7 +128,8 @@ def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) 
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
     if name == "kendall" and isinstance(figure, Result) and figure.baseline:
-        sign = f"{format_arrow(figure.baseline_difference, figure.baseline_p):1}"
+        arrow = "↑" if figure.baseline_difference > 0 else "↓"
+        sign = arrow if figure.baseline_p < 0.05 else " "
     values = [getattr(one, name) for one in column]
     defined = [one for one in values if not math.isnan(one)]
     best = key != FITTED and bool(defined) and value == max(defined) > min(defined)
@@ -144,18 +145,6 @@ def mark_p_value(p: float) -> str:
         ['‡', '†', '', '']
     """
     return "‡" if p < 0.001 else "†" if p < 0.01 else ""
-
-
-def format_arrow(difference: float, p: float) -> str:
-    """Return ↑ or ↓ for a significant difference from the baseline, else an empty string.
-
-    Example:
-        >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
-        ('↑', '↓', '')
-    """
-    if not p < 0.05:
-        return ""
-    return "↑" if difference > 0 else "↓"
 
 
 def format_name(name: str, fitted: int | None) -> str:
