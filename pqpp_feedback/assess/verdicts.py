@@ -114,10 +114,6 @@ def make_table(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _get_format(path: str | Path) -> str:
-    return Path(path).suffix.lower().removeprefix(".")
-
-
 def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """Write rows to a table atomically, and return their number.
 
@@ -131,9 +127,9 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    if (style := _get_format(path)) != "parquet":
+    if (ending := Path(path).suffix.lower()) != ".parquet":
         table = make_table(list(rows))
-        write_file(path, encode_table(style, table.to_pydict()))
+        write_file(path, encode_table(ending[1:], table.to_pydict()))
         return len(table)
     count, remaining, schema = 0, iter(rows), make_table([]).schema
     with (
@@ -160,7 +156,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         >>> [(row["image"], row["score"], row["verdict"]) for row in read_verdicts(path)]
         [('a.png', 0.5, None)]
     """
-    if _get_format(path) != "parquet":
+    if Path(path).suffix.lower() != ".parquet":
         table = read_table(path, remedy="use a table written by pqpp assess")
         defaults = dict.fromkeys(COLUMNS, [None] * len(table))
         table.columns = defaults | table.columns | {"image": table["image"]}
