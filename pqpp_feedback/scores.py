@@ -180,11 +180,7 @@ def score_images(
 
 
 def load_scorer(
-    name: str,
-    model: str | None = None,
-    device: str | None = None,
-    dtype: str = "float32",
-    confirmed: Sequence[str] = (),
+    name: str, model: str | None, device: str | None, dtype: str, confirmed: Sequence[str]
 ) -> LoadedModel:
     """Load the model of a score.
 

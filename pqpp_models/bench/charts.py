@@ -241,10 +241,7 @@ def find_main_column(results: Sequence[Result], published: Sequence[PublishedRes
 
 
 def rank_rows(
-    results: Sequence[Result],
-    published: Sequence[PublishedResult],
-    label: str,
-    coefficient: str = "pearson",
+    results: Sequence[Result], published: Sequence[PublishedResult], label: str, coefficient: str
 ) -> dict[str, Any]:
     """Return the template data for a ranking of the results in one column.
 

@@ -70,7 +70,7 @@ def test_ranking_sorts_main_column():
     results = make_results(60)[2] + make_results(60, "worse", noise=5.0, seed=1)[2]
     published = read_published()
     assert find_main_column(results, published) == "mean_hbpp"  # 13 published rows of v1.0 have it
-    ranking = rank_rows(results, published, "mean_hbpp")
+    ranking = rank_rows(results, published, "mean_hbpp", "pearson")
     values = [row["value"] for row in ranking["rows"]]
     assert values == sorted(values, reverse=True) and len(values) == 2 + 13
     new_rows = [row for row in ranking["rows"] if not row["where"]]
