@@ -92,7 +92,10 @@ def inpaint(
 
 
 def heatmap_to_mask(
-    heatmap: NDArray[np.floating], size: tuple[int, int], threshold: float, dilation: float
+    heatmap: NDArray[np.floating],
+    size: tuple[int, int],
+    threshold: float = 0.3,
+    dilation: float = 0.03,
 ) -> Any:
     """Return the mask to repaint: the high values of a heatmap, and a rim around them.
 
