@@ -89,8 +89,9 @@ def _list_files(folder: Path) -> list[Path]:
     """List the files that libraries read, including the subfolders of a pipeline."""
     if (folder / "model_index.json").exists():
         return sorted(folder.rglob("*"))
+    patterns = ("*_templates/*", "*tokenizer*/*", "*tokenizer*/*_templates/*")
     own = (path for path in folder.glob("*") if not path.is_dir())
-    return sorted([*own, *folder.glob("*_templates/*"), *folder.glob("*tokenizer*/*")])
+    return sorted([*own, *(path for pattern in patterns for path in folder.glob(pattern))])
 
 
 def _check_json(path: Path, folder: Path) -> None:

@@ -45,6 +45,11 @@ def linked_template(folder):
     (folder / "additional_chat_templates" / "a.jinja").symlink_to("../../private.txt")
 
 
+def linked_part_template(folder):
+    (folder / "a_tokenizer" / "additional_chat_templates").mkdir(parents=True)
+    (folder / "a_tokenizer" / "additional_chat_templates" / "b.jinja").symlink_to("/etc/hosts")
+
+
 def piped(folder):
     put_part(folder, "other.json", {})
     os.mkfifo(folder / "unet" / "config.json")
@@ -66,6 +71,7 @@ HOSTILE = {
         "refers to another folder; use another model",
     ),
     "template": (linked_template, "a.jinja is outside"),
+    "template of a part": (linked_part_template, "b.jinja is outside"),
     "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "; remove"),
     "code": (
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
