@@ -22,7 +22,10 @@ from pqpp_files.paths import join_inside
 _AGAIN = "save or download the model again"
 # Keys by which libraries read another file: weights, even a pickle, settings of MeCab, and a font
 # that is downloaded when images are read.
-_OTHER_FILES = ("transformers_weights", "mecab_option", "is_vqa")
+_OTHER_FILES = ("transformers_weights", "mecab_option", "is_vqa", "sudachi_resource_dir")
+# These keys name a class of transformers; others would read a data set, or weights from a pickle.
+_CLASS_KEY = re.compile(r"(tokenizer|processor)_class|(processor|extractor)_type")
+_CLASS = re.compile(r".*((Tokenizer|Processor|Extractor)(Fast|Pil|WithLM|Legacy)?|Backend)")
 # The types of pqpp's predictors.
 _OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_cnn")
 # Keys by which a configuration names code.
@@ -89,8 +92,9 @@ def _list_files(folder: Path) -> list[Path]:
     """List the files that libraries read, including the subfolders of a pipeline."""
     if (folder / "model_index.json").exists():
         return sorted(folder.rglob("*"))
+    patterns = ("*_templates/*", "*tokenizer*/*", "*tokenizer*/*_templates/*")
     own = (path for path in folder.glob("*") if not path.is_dir())
-    return sorted([*own, *folder.glob("*_templates/*"), *folder.glob("*tokenizer*/*")])
+    return sorted([*own, *(path for pattern in patterns for path in folder.glob(pattern))])
 
 
 def _check_json(path: Path, folder: Path) -> None:
@@ -137,7 +141,8 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     """Return whether a setting names a file outside its folder, a repository or an address."""
     items = value if isinstance(value, list) else [value]
     texts = [item for item in items if isinstance(item, str)]
-    if key in _OTHER_FILES and value and _SETTINGS.fullmatch(path.name):
+    is_other_class = _CLASS_KEY.search(key) and not all(map(_CLASS.fullmatch, texts))
+    if (is_other_class or (key in _OTHER_FILES and value)) and _SETTINGS.fullmatch(path.name):
         return True
     # The keys of `id2label` are numbers.
     if is_ours or key in _TEXTS or key.isdecimal() or not _SETTINGS.fullmatch(path.name):

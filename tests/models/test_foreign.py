@@ -45,6 +45,11 @@ def linked_template(folder):
     (folder / "additional_chat_templates" / "a.jinja").symlink_to("../../private.txt")
 
 
+def linked_part_template(folder):
+    (folder / "a_tokenizer" / "additional_chat_templates").mkdir(parents=True)
+    (folder / "a_tokenizer" / "additional_chat_templates" / "b.jinja").symlink_to("/etc/hosts")
+
+
 def piped(folder):
     put_part(folder, "other.json", {})
     os.mkfifo(folder / "unet" / "config.json")
@@ -66,6 +71,7 @@ HOSTILE = {
         "refers to another folder; use another model",
     ),
     "template": (linked_template, "a.jinja is outside"),
+    "template of a part": (linked_part_template, "b.jinja is outside"),
     "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "; remove"),
     "code": (
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
@@ -110,6 +116,9 @@ LEADS = {
     "video_preprocessor_config.json": {"images": {"is_vqa": 1.0}},
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
+    "b_tokenizer/tokenizer_config.json": {"tokenizer_class": "RagRetriever"},
+    "config.5.0.0.json": {"tokenizer_class": "AutoModel"},
+    "preprocessor_config.1.json": {"image_processor_type": "BertModel"},
     "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
     "my_tokenizer/tokenizer_config.json": {"mecab_kwargs": {"mecab_option": "-r /etc/hosts"}},
 }
@@ -155,6 +164,7 @@ def test_what_published_configurations_hold_is_let_pass(folder, tmp_path, monkey
         check_foreign_folder(folder)
     put(folder, "config.json", {"model_type": "bert", "label2id": {"cat": 0}})
     usual = {"_attn_implementation_autoset": True, "eos_token": "</s>", "labels": ["N/A"]}
+    usual |= {"tokenizer_class": "BertTokenizerFast", "processor_class": "CLIPProcessor"}
     usual |= {"auto_map": None, "_name_or_path": "me/mine", "id2label": {"0": "n/a"}}
     usual |= {"attn_implementation": {"": "sdpa", "vision_config": "eager", "text_config": None}}
     usual |= {"experts_implementation": "grouped_mm", "cache_implementation": "hybrid"}
