@@ -109,15 +109,16 @@ def _read_catalogue(file: Path) -> Translations:
     compiled = io.BytesIO()
     with reraise(str(file), "correct the catalogue", AnnotationError):
         content = read_bounded(file, 1 << 20, AnnotationError, "correct the catalogue")
-        content = re.sub(rb'"[ \t]*\r?\n\s*"', b"", content)  # joins lines
-        # Plurals follow the language's usual rule, since a rule in the file may be an attack.
-        content = re.sub(rb"(?i)plural-forms", b"X-Was", content)
-        messages = read_po(io.BytesIO(content), file.stem.replace("-", "_"), abort_invalid=True)
+        text = re.sub(r'\S[^\S\n]*\n\s*(?:#~\s*)?"', "", content.decode())  # joins lines
+        # A file's rule of plurals or encoding may be an attack: the language's usual rule and UTF-8
+        # are used. NUL would separate a text from a plural.
+        text = re.sub("(?i)plural-forms|content-type|\0", "X-Was", text)
+        messages = read_po(io.StringIO(text), file.stem.replace("-", "_"), abort_invalid=True)
         for message in messages:
-            source, text = str(message.id), str(message.string)
-            is_translated = bool(source) and any(message.string or ())
-            if is_translated and {*_MARKUP.findall(text)} != {*_MARKUP.findall(source)}:
-                raise ValueError(f"{text!r:.60} has other tags or fields than its source")
+            source = message.id if isinstance(message.id, str) else message.id[0]
+            tags = {*_MARKUP.findall(str(message.string))}
+            if source and any(message.string or ()) and tags != {*_MARKUP.findall(source)}:
+                raise ValueError(f"{message.string!r:.60} has other tags or fields than its source")
         write_mo(compiled, messages)
         compiled.seek(0)
         return Translations(compiled)

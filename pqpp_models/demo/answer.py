@@ -15,7 +15,7 @@ from pqpp_datasets.target_columns import explain_target, get_measure, sort_targe
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.render_page import BarCell, render_page, render_table
-from pqpp_files.table_formats import is_header
+from pqpp_files.table_formats import find_column, is_header
 from pqpp_files.write_table import format_table
 from pqpp_models.bench.protocol import group_by_key
 from pqpp_models.errors import PredictorError
@@ -83,7 +83,8 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         pasted.name = "the table"
         table = read_table(pasted)
         columns = {name: table.values(name) for name in table.columns}
-        columns["prompt"] = table.texts("prompt")
+        # An exact name, since a guessed one would be in the log.
+        columns["prompt"] = table.texts(find_column(table.columns, "prompt") or "prompt")
     rows = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
     if not rows:
         raise PredictorError("no prompt; type a prompt, or paste several, one per line")

@@ -93,14 +93,16 @@ def test_study_folder_overrides_and_adds_translations(get_page, tmp_path):
         'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n\n'
         'msgid "Start"\nmsgstr "Auf geht es"\n\nmsgid "Look well."\nmsgstr "Schauen Sie hin."\n'
     )
-    head = 'msgid ""\nmsgstr "Plural-"\n"Forms: nplurals=2; plural=n/0;\\n"\n\n'
-    head += 'msgid "<b>not translated</b>"\nmsgstr ""\n\n'
-    (tmp_path / "languages" / "fr.po").write_text(f'{head}msgid "Start"\nmsgstr "Commencer"\n')
+    head = 'msgid ""\nmsgstr "Content-Type: ; charset=raw_unicode_escape\\nPlural-"\f\n'
+    head += '#~ "Forms: nplurals=2; plural=n/0;\\n"\n\nmsgid "<b>not translated</b>"\nmsgstr ""\n\n'
+    head += 'msgid "Your task\0<b>"\nmsgstr "<b>\0"\n\n'
+    text = f'{head}msgid "Start"\nmsgstr "Commencer\\\\u003e"\n'
+    (tmp_path / "languages" / "fr.po").write_text(text)
     german = get_page("/join/TOKEN", instructions="Look well.")
     assert "Auf geht es" in german and "Schauen Sie hin." in german and "leitet" not in german
     assert "Ihre Aufgabe" in german  # from pqpp's catalogue
     french = get_page("/join/TOKEN", "fr-CA")
-    assert 'lang="fr"' in french and "Commencer" in french and "Your task" in french
+    assert 'lang="fr"' in french and "Commencer\\u003e" in french and "Your task" in french
 
 
 def test_rejects_missing_and_damaged_catalogues(tmp_path):
@@ -109,7 +111,8 @@ def test_rejects_missing_and_damaged_catalogues(tmp_path):
         create_app(store, secret=SECRET)
     store.close()
     (tmp_path / "languages").mkdir()
-    for text in (b"\xff", b"%(n)s <b>", b"%(x)s", b"%(n)d"):
+    plural = b'%(n)s"\n\nmsgid "a"\nmsgid_plural "<b>"\nmsgstr[0] "<b>"\nmsgstr[1] "b'
+    for text in (b"\xff", b"%(n)s <b>", b"%(x)s", b"%(n)d", plural):
         (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "%(n)s"\nmsgstr "' + text + b'"')
         with pytest.raises(AnnotationError, match=r"fr\.po"):
             read_languages(tmp_path)

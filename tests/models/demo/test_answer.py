@@ -51,7 +51,7 @@ def test_list_is_sortable_table_of_verdicts(static):
     assert html.count('<button type="button">') == 4
 
 
-def test_pasted_table_keeps_its_columns(static):
+def test_pasted_table_keeps_its_columns(static, caplog):
     html = static.render('id;prompt;score\n007;"a cat; asleep";.5\n008;"two\ndogs";.4\n009; ;1\n')
     rows = list(csv.DictReader(io.StringIO(read_csv(html))))
     assert [(row["id"], row["prompt"], row["score"]) for row in rows] == [
@@ -64,6 +64,8 @@ def test_pasted_table_keeps_its_columns(static):
     header = read_csv(static.render("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
     assert header[:3] == ["prompt", "alignment", "alignment_predicted"]
     assert read_pasted_text("a cat, quickly\nprompt") == {"prompt": ["a cat, quickly", "prompt"]}
+    assert read_pasted_text("Prompt\u202e,id\na cat,1")["prompt"] == ["a cat"]
+    assert "Prompt" not in caplog.text
     with pytest.raises(FileError, match="the table, line 3: expected 2 cells, got 1"):
         read_pasted_text("prompt,id\na cat,1\na dog")
 
