@@ -36,16 +36,11 @@ def silence_libraries() -> None:
         os.environ.setdefault(name, value)
     if hub := sys.modules.get("huggingface_hub"):
         hub.logging.set_verbosity_error()
-    if datasets := sys.modules.get("datasets"):
-        datasets.logging.set_verbosity(datasets.logging.CRITICAL)
-        if not is_terminal:
-            datasets.disable_progress_bars()
-    if diffusers := sys.modules.get("diffusers"):
-        diffusers.utils.logging.set_verbosity(logging.CRITICAL)
-    if transformers := sys.modules.get("transformers"):
-        transformers.logging.set_verbosity(logging.CRITICAL)
-        if not is_terminal:
-            transformers.logging.disable_progress_bar()
+    for name in ("datasets", "diffusers", "transformers"):
+        if library := sys.modules.get(name):
+            library.utils.logging.set_verbosity(logging.CRITICAL)
+            if not is_terminal:
+                library.utils.logging.disable_progress_bar()
 
 
 class _NoteHandler(logging.Handler):
