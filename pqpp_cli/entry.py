@@ -3,10 +3,10 @@
 
 import sys
 
-from pqpp_cli.interrupts import handle_interrupts
+from pqpp_cli.interrupts import handle_interrupts, repeat_signal
 
 handle_interrupts()
-sys.unraisablehook = lambda _: None  # hides errors of libraries' clean-up, as on a full disk
+sys.unraisablehook = repeat_signal
 
 from pqpp_cli.main import main  # noqa: E402
 

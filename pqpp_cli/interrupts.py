@@ -5,7 +5,9 @@ During the work, signals raise exceptions, so that unfinished files are removed.
 """
 
 import _signal  # faster to import than signal
+import _thread
 import os
+import sys
 
 INTERRUPT_LINE = "pqpp: interrupted\n"
 INTERRUPT_STATUS = 130
@@ -22,6 +24,19 @@ def handle_interrupts() -> None:
     """
     if _signal.getsignal(_NUMBER) is _signal.default_int_handler:
         _signal.signal(_NUMBER, _exit_at_once)
+
+
+def repeat_signal(ignored: "sys.UnraisableHookArgs") -> None:
+    """Send a signal again whose exception Python ignored, as in `__del__` or a hook of a fork.
+
+    Other ignored exceptions are hidden: they come from libraries' clean-up, as on a full disk.
+
+    Example:
+        >>> sys.unraisablehook = repeat_signal  # doctest: +SKIP
+    """
+    if ignored.exc_type in (KeyboardInterrupt, SystemExit):
+        number = _NUMBER if ignored.exc_type is KeyboardInterrupt else _signal.SIGTERM
+        _thread.start_new_thread(os.kill, (os.getpid(), number))
 
 
 class InterruptGuard:

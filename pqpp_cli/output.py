@@ -36,10 +36,11 @@ def silence_libraries() -> None:
         os.environ.setdefault(name, value)
     if hub := sys.modules.get("huggingface_hub"):
         hub.logging.set_verbosity_error()
-    for library in filter(None, map(sys.modules.get, ("datasets", "diffusers", "transformers"))):
-        library.utils.logging.set_verbosity(logging.CRITICAL)
-        if not is_terminal:
-            library.utils.logging.disable_progress_bar()
+    for name in ("datasets", "diffusers", "transformers"):
+        if library := sys.modules.get(name):
+            library.utils.logging.set_verbosity(logging.CRITICAL)
+            if not is_terminal:
+                library.utils.logging.disable_progress_bar()
 
 
 class _NoteHandler(logging.Handler):

@@ -383,7 +383,7 @@ class Parquet(Format):
                 names = [name for name in names if not name.startswith(UNNAMED)]
             selected = self._select(names)
             check_parquet(stream, selected, self.path, self.source.get_limit())
-            return file.read(columns=selected).select(selected).to_pydict()
+            return file.read(selected, use_threads=False).select(selected).to_pydict()
 
 
 class Excel(Format):

@@ -36,7 +36,9 @@ def check_parquet(
             size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
     check_size(size, name, max_bytes)
     file = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
-    check_size(sum(map(_get_size, file.read_row_groups(groups, columns).columns)), name, max_bytes)
+    # A thread that frees Python's memory while the process ends would abort it.
+    table = file.read_row_groups(groups, columns, use_threads=False)
+    check_size(sum(map(_get_size, table.columns)), name, max_bytes)
 
 
 def check_size(size: int, name: str, max_bytes: int) -> None:

@@ -38,6 +38,16 @@ def test_interrupt_at_exit_is_one_line(tmp_path):
     assert "mean_rr" in done.stdout
 
 
+@pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_signals_whose_exceptions_python_ignores_end_the_run(number, status, tmp_path):
+    code = "import os, signal, time\nfrom pqpp_cli import entry, models\nclass Library:\n"
+    code += f"    def __del__(self): os.kill(os.getpid(), signal.{number})\n"
+    code += "models.ModelsList.run = lambda _: (Library(), None)[1] or time.sleep(5)\n"
+    code += "raise SystemExit(entry.main(['models', 'list']))"
+    done = run_python(code, tmp_path)
+    assert (done.returncode, done.stderr) == (status, "pqpp: interrupted\n" * (status == 130))
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_that_a_library_hides_end_the_run(number, status, monkeypatch):
     def hide(command):

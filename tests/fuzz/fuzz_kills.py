@@ -159,8 +159,10 @@ def start_in_fork(
         try:
             redirect_output(room.parent / f"{room.name}.printed")
             os.chdir(room)
+            from pqpp_cli.interrupts import repeat_signal
             from pqpp_files import atomic_write
 
+            sys.unraisablehook = repeat_signal
             atomic_write._CLEANED_FOLDERS.clear()
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
