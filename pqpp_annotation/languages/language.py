@@ -116,9 +116,10 @@ def _read_catalogue(file: Path) -> Translations:
         messages = read_po(io.StringIO(text), file.stem.replace("-", "_"), abort_invalid=True)
         for message in messages:
             source = message.id if isinstance(message.id, str) else message.id[0]
-            tags = {*_MARKUP.findall(str(message.string))}
-            if source and any(message.string or ()) and tags != {*_MARKUP.findall(source)}:
-                raise ValueError(f"{message.string!r:.60} has other tags or fields than its source")
+            texts = [message.id, message.string] if any(message.string or ()) else [message.id]
+            tags = [{*_MARKUP.findall(str(text))} for text in texts]
+            if source and any(found != {*_MARKUP.findall(source)} for found in tags):
+                raise ValueError(f"{texts[-1]!r:.60} has other tags or fields than its source")
         write_mo(compiled, messages)
         compiled.seek(0)
         return Translations(compiled)

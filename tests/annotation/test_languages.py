@@ -111,7 +111,7 @@ def test_rejects_missing_and_damaged_catalogues(tmp_path):
         create_app(store, secret=SECRET)
     store.close()
     (tmp_path / "languages").mkdir()
-    plural = b'%(n)s"\n\nmsgid "a"\nmsgid_plural "<b>"\nmsgstr[0] "<b>"\nmsgstr[1] "b'
+    plural = b'%(n)s"\n\nmsgid "a"\nmsgid_plural "<b>"\nmsgstr[0] "x"\nmsgstr[1] "'
     for text in (b"\xff", b"%(n)s <b>", b"%(x)s", b"%(n)d", plural):
         (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "%(n)s"\nmsgstr "' + text + b'"')
         with pytest.raises(AnnotationError, match=r"fr\.po"):
