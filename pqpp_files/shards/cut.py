@@ -245,7 +245,7 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         offset = ends[groups[0]] - sizes[groups[0]] if groups else 0
         limit = get_max_bytes(stream.seek(0, 2))
         check_parquet(stream, file.schema_arrow.names, path, limit, groups)
-        return file.read_row_groups(groups).slice(start - offset, rows)
+        return file.read_row_groups(groups, use_threads=False).slice(start - offset, rows)
 
 
 class _FsspecInput(Input):

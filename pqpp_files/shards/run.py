@@ -197,7 +197,8 @@ class ShardJob:
         what = f"{self.store}/{shard.name} is damaged"
         with reraise(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
-            return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
+            file = pyarrow.parquet.ParquetFile(opened)
+            return _count_errors(file.read([ERROR], use_threads=False))
 
 
 def _count_errors(table: pa.Table) -> int:
