@@ -15,7 +15,7 @@ from packaging.version import Version
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import read_bounded
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
-from pqpp_files.paths import expand, walk_files
+from pqpp_files.paths import expand, join_inside, walk_files
 from pqpp_hub.pull import pull_files
 from pqpp_hub.push import HubError, PushReport, push_files, require_repository_id
 from pqpp_hub.reasons import describe_error
@@ -102,15 +102,14 @@ def load_tasks(dataset: str) -> list[BenchmarkTask]:
     if not folder.is_dir():
         require_repository_id(dataset)
         folder = pull_files(dataset, [BENCHMARK, ".gitattributes"], error=HubError, kind="dataset")
-    path = folder / BENCHMARK
+    path = join_inside(folder, BENCHMARK)
     entries = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
     entries = entries if isinstance(entries, list) else []
     names = [str(entry.get("id")) for entry in entries if isinstance(entry, dict)]
     tasks = [task for name in names if (task := BenchmarkTask.parse(name))]
     if not tasks:
-        raise HubError(
-            f"{dataset} has no {BENCHMARK} with pqpp tasks; publish one with `pqpp datasets push`"
-        )
+        fault = f"{dataset} has no {BENCHMARK} with pqpp tasks"
+        raise HubError(f"{fault}; publish one with `pqpp datasets push`")
     return tasks
 
 

@@ -214,7 +214,8 @@ def _refuse_outside_files(folder: Path) -> None:
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):
-        text = path.read_bytes().decode("utf-8-sig", "replace")  # as `datasets` reads it
+        content = join_inside(folder, path.name).read_bytes()
+        text = content.decode("utf-8-sig", "replace")  # as `datasets` reads it
         block = REGEX_YAML_BLOCK.search(text)
         if not block and path.name == "README.md":
             continue
