@@ -482,7 +482,7 @@ def format_results(
         parts.append(title.format(f"{block.title}: Pearson Kendall"))
         parts += [tabulate(lines, names, form, preserve_whitespace=True), ""]
     baseline = escape(str(results[0].baseline)) if results else ""
-    difference = f"Difference from {baseline}, signs set so that higher is better, 95% interval"
+    difference = f"Difference from {baseline}, 95% interval"
     intervals = [
         (r.predictor, r.label, *(_format_value(getattr(r, c), r, c, "") for c in COEFFICIENTS))
         for r in results
