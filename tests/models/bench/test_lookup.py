@@ -1,5 +1,7 @@
 """Predictions of users in `bench`: tables, functions and refused inputs."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,6 +9,7 @@ import pytest
 from scipy import stats
 
 import pqpp
+from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.errors import FileError
 from pqpp_files.shards import cut_table, run_shards
@@ -44,6 +47,14 @@ def test_table_is_joined_by_id_or_text(rows, table, file, caplog):
     assert row["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
     assert row["pearson_p"] == pytest.approx(expected.pvalue, abs=1e-9)
     assert f"{file}:mine has no prediction for 3 of {len(rows)} prompts" in caplog.text
+
+
+def test_own_predictions_are_compared_as_given(table, capsys):
+    words = "bench --dataset sample --split test --targets mean_rr --format json --baseline n_words"
+    assert main([*words.split(), "--predictors", "n_words,mine.csv:mine"]) == 0
+    known, own = json.loads(capsys.readouterr().out)["rows"]
+    assert own["kendall"] < 0 and own["oriented"] == "as given"
+    assert own["baseline_difference"] == pytest.approx(own["kendall"] - abs(known["kendall"]))
 
 
 def test_mapping_names_predictors(rows):
