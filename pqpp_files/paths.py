@@ -12,7 +12,7 @@ from pqpp_files.errors import FileError, PqppError, reraise
 _SIGNATURES = {b"PAR1": "Parquet", b"\x89PNG": "PNG", b"%PDF": "PDF", b"PK\x03\x04": "ZIP"}
 _SIGNATURES |= {b"\x1f\x8b": "gzip", b"SQLite format 3": "SQLite"}
 """The types of binary files, by their first bytes."""
-_ENDINGS = "txt csv tsv jsonl? parquet xlsx? od[st] docx? pdf md rtf html? ya?ml zip png jpe?g"
+_ENDINGS = "txt csv tsv dta jsonl? parquet xlsx? od[st] docx? pdf md rtf html? ya?ml zip png jpe?g"
 _FILE_NAME = re.compile(rf".*\.(?:{_ENDINGS.replace(' ', '|')})(?:\.gz)?", re.I)
 
 

@@ -199,7 +199,7 @@ class Store:
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 problem = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s"
                 raise AnnotationError(f"{problem}; try again", 503) from error
-            connection_errors = "connect|unable to open|I/O|read-?only|timeout|space"
+            connection_errors = "connect|unable to open|I/O|read-?only|timeout|No space"
             is_lost = getattr(error, "connection_invalidated", False)
             if is_lost or re.search(connection_errors, reason):
                 message = f"{self.name} cannot be reached ({reason}); try again"
