@@ -1,10 +1,9 @@
 """`import pqpp` is fast and complete, and files next to the user's script do not break it."""
 
-import subprocess
 import sys
 
 import pytest
-from support.processes import run_python
+from support.processes import run, run_python
 
 import pqpp
 
@@ -50,7 +49,5 @@ def test_files_named_pqpp_next_to_a_script_are_ignored(tmp_path, cache, kind):
         "from datasets import load_dataset\n"
         "print(load_dataset('pqpp', 'sample', split='test').column_names[2])\n"
     )
-    done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = run([sys.executable, str(script)], tmp_path)
     assert done.stdout.strip() == "prompt", done.stderr

@@ -2,13 +2,12 @@
 
 import dataclasses
 import errno
-import subprocess
-import sys
 
 import pytest
 
 pytest.importorskip("yaml", reason="recipes are YAML")
 
+from support.processes import run_python
 from support.tiny_models import REPOSITORY, get_recipe_class
 
 from pqpp_backbones.training.reading import explain_load_errors
@@ -180,8 +179,7 @@ def test_help_needs_no_torch(tmp_path):
     code += "from pqpp_cli.train import TRAINERS\n"
     code += "print([main(['train', name, '--help']) for name in TRAINERS], file=sys.stderr)\n"
     code += "main(['train', 'bert', '--dataset', 'sample'])"
-    command = [sys.executable, "-c", code]
-    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    process = run_python(code, tmp_path)
     statuses, error = process.stderr.splitlines()
     assert statuses == str([0] * 6) and "this command needs torch; run: pip install" in error
     assert process.stdout.count("--output-dir") >= 6 and "TrainingArguments" in process.stdout

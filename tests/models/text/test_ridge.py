@@ -1,12 +1,10 @@
 """The ridge predictor of `pqpp fit`: mathematics, inputs and checkpoints."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.processes import run_python
 
 from pqpp_cli.main import main
 from pqpp_hub import PushReport
@@ -209,14 +207,13 @@ def test_averages_duplicate_prompts(ridge):
 
 def test_fit_does_not_depend_on_hash_seed(ridge, tmp_path):
     code = (
-        "import sys\n"
         "from models.text.test_ridge import PROMPTS, RATES, fit\n"
-        "fit(PROMPTS, RATES, ['match_rate'], data='made up').save_pretrained(sys.argv[1])"
+        "fit(PROMPTS, RATES, ['match_rate'], data='made up').save_pretrained('second')"
     )
     first, second = ridge.save_pretrained(tmp_path / "first"), tmp_path / "second"
-    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": path}
-    subprocess.run([sys.executable, "-c", code, str(second)], check=True, env=environment)
+    tests = str(Path(__file__).parents[2])
+    done = run_python(code, tmp_path, PYTHONHASHSEED="1", PYTHONPATH=tests)
+    assert done.returncode == 0, done.stderr
     for name in ("config.json", "model.safetensors", "README.md"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
 
