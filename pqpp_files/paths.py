@@ -62,7 +62,7 @@ def resolve(path: str | os.PathLike[str]) -> Path:
         >>> resolve(".") == Path.cwd()
         True
     """
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(RuntimeError):
         target = expand(path).resolve()
         if not any(part.is_symlink() for part in (target, *target.parents)):
             return target
