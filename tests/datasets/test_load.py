@@ -108,7 +108,7 @@ def test_error_names_missing_extra(cache, tmp_path, monkeypatch):
     "setting",
     [
         *("data_files: ../secret.csv", "data_files: /etc/passwd", "data_dir: ..", "a: '*'*"),
-        *("data_files: link.csv", "data_files: http://127.0.0.1:9/a.csv", "features: {a: 1}"),
+        *("data_files: link.csv", "data_files: http://127.0.0.1:9/a.csv"),
     ],
 )
 @pytest.mark.parametrize("start", ["---\n", "\ufeff---\n", "---\r# a comment\r---\r"])
