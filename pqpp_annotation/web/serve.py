@@ -173,7 +173,6 @@ def serve(
         scheme = "http" if certificate is None else "https"
         if host not in LOOPBACK and certificate is None:
             sys.stderr.write(HTTP_WARNING if allows_http else TLS_WARNING)
-        _configure_logging()
         config = uvicorn.Config(
             create_app(store, secret=secret, allows_http=allows_http, root_path=root),
             ssl_certfile=certificate,
@@ -198,6 +197,7 @@ def serve(
         sys.stderr.write(f"{study.title or study.name}\n{address}/ - stop it with Ctrl-C\n")
         if (new_url := get_server_url(store)) != old_url and get_links(store):
             sys.stderr.write(f"Earlier links begin with {old_url}; replace that with {new_url}\n")
+        _configure_logging()
         uvicorn.Server(config).run(sockets=[listener])
 
 
