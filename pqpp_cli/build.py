@@ -118,7 +118,7 @@ class Build(
       pqpp build --from label-studio export.json --columns prompt=caption --output b
       pqpp build --from pickapic train.parquet --output b
 
-    Files are CSV, TSV, JSON, JSONL, Parquet, Excel or Stata. The columns are
+    Files are CSV, TSV, JSON, JSONL, Parquet or Excel. The columns are
       judgments: prompt, image, model, label; optionally annotator, control (true if the annotator
                  is in the control group), seconds (time needed). In JSON, a label can be a list
                  of votes, or an object from model to votes. Instead of label, `score` is the
