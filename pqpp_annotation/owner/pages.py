@@ -137,7 +137,7 @@ def pause_study(visit: Visit, pause: FormText) -> Response:
 def download_file(visit: Visit, name: str) -> Response:
     """Send a table as a CSV file."""
     if name not in DOWNLOADS:
-        raise AnnotationError(f"{name}.csv not found; choose one of {', '.join(DOWNLOADS)}", 409)
+        raise AnnotationError(f"{name}.csv not found; download it from the overview", 409)
     visit.site.monitor.get_overview(fresh=True)
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 
