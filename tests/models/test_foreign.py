@@ -91,6 +91,7 @@ HOSTILE = {
         "deepgemm'}, which may be",
     ),
     "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which may be"),
+    "NaN": (lambda f: put(f, "processor_config.json", b"[NaN]"), "NaN is not a JSON number"),
     "controls": (lambda f: put(f, "config.json", {"a": [0, "\x1b[1m"]}), "contains control char"),
     "controls in a name": (
         lambda f: put(f, "a.safetensors", (13).to_bytes(8, "little") + b'{"\\u001b":{}}'),
