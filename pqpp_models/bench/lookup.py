@@ -69,7 +69,7 @@ def find_scoring_function(name: str) -> TextScores | None:
     check_foreign_folder(folder)
     config = read_json(folder / CONFIG, ModelError)
     classes = config.get("architectures") if isinstance(config, dict) else None
-    is_classifier = any(str(one).endswith("ForSequenceClassification") for one in classes or ())
+    is_classifier = str(classes).endswith("ForSequenceClassification']")
     return load_classifier(name) if is_classifier and "predictor_type" not in config else None
 
 

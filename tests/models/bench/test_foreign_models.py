@@ -77,6 +77,8 @@ def test_classifier_with_one_label_returns_logits(tmp_path):
 
 def test_rejects_config_linked_outside_folder(tmp_path):
     (tmp_path / "private.json").write_text("{}")
+    (tmp_path / "config.json").write_text('{"architectures": 1e308}')
+    assert find_scoring_function(str(tmp_path)) is None
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").symlink_to("../private.json")
     with pytest.raises(PqppError, match="is outside"):
