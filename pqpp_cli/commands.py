@@ -17,7 +17,6 @@ from pathlib import Path
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import ModuleType
     from typing import Any, NoReturn
 
     from pqpp_cli.command import Command
@@ -78,7 +77,8 @@ def iterate_command_classes() -> Iterator[type[Command]]:
 
 def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
     """Return the classes of a command's module with the words that call them, sorted by words."""
-    types = [cls for cls in vars(_import_module(name)).values() if isinstance(cls, type)]
+    module = importlib.import_module(f"pqpp_cli.{name}")
+    types = [cls for cls in vars(module).values() if isinstance(cls, type)]
     classes = {get_command_words(cls): cls for cls in types if cls.__module__ == f"pqpp_cli.{name}"}
     return sorted((words, cls) for words, cls in classes.items() if words[:1] == (name,))
 
@@ -144,7 +144,7 @@ def _fill_parser(parser: Parser, path: tuple[str, ...], words: Sequence[str] | N
     """Add the options of a command, or the names of its subcommands, to a parser."""
     from pqpp_files.options.flags import add_options
 
-    module, classes = _import_module(path[0]), dict(_find_classes(path[0]))
+    module, classes = importlib.import_module(f"pqpp_cli.{path[0]}"), dict(_find_classes(path[0]))
     default = getattr(module, "DEFAULT_SUBCOMMAND", None) if len(path) == 1 else None
     group = classes.get(path[:1], module)
     command: Any = classes.get((*path, default) if default else path, group)
@@ -159,10 +159,6 @@ def _fill_parser(parser: Parser, path: tuple[str, ...], words: Sequence[str] | N
     parser.epilog = vars(command).get("EPILOG") or group_epilog
     if default or not hasattr(command, "run"):
         _add_commands(parser, path, words, is_optional=default is not None)
-
-
-def _import_module(name: str) -> ModuleType:
-    return importlib.import_module(f"pqpp_cli.{name}")
 
 
 _DATA_FLAGS = ("--judgments", "--input", "--predictions", "--dataset", "--file")

@@ -28,10 +28,6 @@ EXTRA_COLUMNS = ["distance", "out_of_domain", "ignored"]
 """The columns after the targets, for predictors with distances, such as the default."""
 
 
-def predict_default(prompts, targets=None):
-    return Predictor.from_pretrained(DEFAULT_PREDICTOR).predict(prompts, targets).tolist()
-
-
 def test_standard_input_and_dash(tmp_path):
     text = "a cat\n\na dog\n"
     piped = run_pqpp("predict", "--format", "csv", cwd=tmp_path, stdin=text).stdout
@@ -40,7 +36,8 @@ def test_standard_input_and_dash(tmp_path):
     assert rows[0] == ["prompt", *TARGETS, *EXTRA_COLUMNS]
     assert [row[0] for row in rows[1:]] == ["a cat", "", "a dog"]
     assert [bool(row[1]) for row in rows[1:]] == [True, False, True]
-    assert [float(cell) for cell in rows[1][1:11]] == pytest.approx(predict_default(["a cat"])[0])
+    expected = Predictor.from_pretrained(DEFAULT_PREDICTOR).predict(["a cat"])[0]
+    assert [float(cell) for cell in rows[1][1:11]] == pytest.approx(expected)
     assert piped == named
 
 

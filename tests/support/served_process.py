@@ -17,7 +17,8 @@ def run_server(folder, port, *options, path="/health"):
     command = [sys.executable, "-c", CODE, "annotate", "serve", "study.yaml", "--port", str(port)]
     log = Path(folder) / f"served-{port}.log"  # a pipe that nobody reads is full after 800 requests
     with log.open("w") as file:
-        process = subprocess.Popen([*command, *options], cwd=folder, stderr=file, env=get_env())
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        process = subprocess.Popen([*command, *options], cwd=folder, stderr=file, env=environment)
     process.stderr = log.open()
     try:
         for _ in range(3000):
@@ -31,7 +32,3 @@ def run_server(folder, port, *options, path="/health"):
         process.kill()
         process.wait()
         process.stderr.close()
-
-
-def get_env():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

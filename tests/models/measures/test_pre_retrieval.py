@@ -22,12 +22,8 @@ def collection() -> CaptionStatistics:
     return CaptionStatistics.from_texts(CAPTIONS)
 
 
-def compute_values(prompts, statistics, names=tuple(MEASURES)):
-    return np.column_stack([MEASURES[name].compute(prompts, statistics) for name in names])
-
-
 def compute_value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
-    return compute_values([prompt], statistics, [name])[0, 0]
+    return MEASURES[name].compute([prompt], statistics)[0]
 
 
 class TestStatistics:
