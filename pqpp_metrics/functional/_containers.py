@@ -76,9 +76,9 @@ def unwrap(name: str, value: object) -> Any:
         return unwrap(name, value)
     array = np.asarray(value)
     if array.dtype == object and array.ndim == 1:
-        parts = array.tolist()
-        unwrapped = unwrap(name, parts)
-        return array if unwrapped is parts else unwrapped
+        parts = unwrap(name, array.tolist())
+        is_nested = any(isinstance(part, (list, tuple, np.ndarray)) for part in parts)
+        return parts if is_nested else array
     return array.astype(np.float32) if array.dtype.kind == "f" and array.itemsize < 4 else array
 
 

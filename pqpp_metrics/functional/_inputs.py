@@ -13,6 +13,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.errors import reraise
 from pqpp_files.names import pluralize
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrap
@@ -80,7 +81,8 @@ def _convert_none(name, array):
     kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
         if all(isinstance(item, (numbers.Real, type(None))) for item in array.flat):
-            return array.astype(np.float64)
+            with reraise(f"`{name}` has too large a number", "replace it", MetricInputError):
+                return array.astype(np.float64)
         kind = ", ".join(sorted({type(item).__name__ for item in array.flat}))
     elif isinstance(array, np.ndarray) and array.dtype.kind in "US":
         kind = "str"

@@ -131,6 +131,7 @@ def test_torch_gives_the_same(metric, ties):
         ([[1, 2]], [[1, 0, 0]], "must have the same shape"),
         ([[np.nan, 1]], [[1, 0]], r"`scores` contains 1 NaN .* \[0, 0\]"),
         ([[1, None]], [[1, 0]], "NaN"),
+        ([[1, 10**400]], [[1, 0]], "`scores` has too large a number"),
     ],
 )
 def test_bad_input_is_one_typed_error(metric, scores, relevance, message):
