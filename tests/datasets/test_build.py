@@ -43,10 +43,6 @@ def make_votes(name, **other):
     return [(p, i, m, name, other.get(m, label), False) for p, i, m, label in CONTROL_VOTES]
 
 
-def make_control_votes():
-    return [(*row[:3], name, row[3], True) for name in ("ann", "bob") for row in CONTROL_VOTES]
-
-
 def write(path, rows, header=HEADER):
     table = pa.table({n: list(c) for n, c in zip(header, zip(*rows, strict=True), strict=True)})
     if path.suffix == ".csv":
@@ -58,7 +54,8 @@ def write(path, rows, header=HEADER):
     return path
 
 
-JUDGMENTS = [*make_control_votes(), *make_votes("eve"), *make_votes("joe", glide=1)]
+JUDGMENTS = [(*row[:3], name, row[3], True) for name in ("ann", "bob") for row in CONTROL_VOTES]
+JUDGMENTS += make_votes("eve") + make_votes("joe", glide=1)
 JUDGMENTS += make_votes("kim") + make_votes("lea") + make_votes("zoe", sdxl=1, reference=0)
 
 

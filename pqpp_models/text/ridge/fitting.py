@@ -314,7 +314,10 @@ def fit(
         originals = dict(zip(reversed(table.index), reversed(prompts), strict=True))
         typed = [originals[text] for text in texts]
         choice["cross_validation"] = cross_validate(head, distinct, typed, ~known, folds, progress)
-    training: dict[str, Any] = {"prompts": len(texts), "sha256": _hash_scores(texts, values)}
+    # A missing score is null.
+    score_rows = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
+    digest = hash_parts([json.dumps([texts, score_rows])])
+    training: dict[str, Any] = {"prompts": len(texts), "sha256": digest}
     training |= {"folds": folds, "out_of_domain": int(out_of_domain.sum())}
     training |= {"known": int(known.sum()), "network": network.title}
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
@@ -359,12 +362,6 @@ def _make_score_table(
         raise PredictorError("`scores` contains infinite values; remove those rows")
     texts = pd.Index([normalise_prompt(prompt) for prompt in prompts], dtype=object)
     return pd.DataFrame(values, texts, list(targets))
-
-
-def _hash_scores(texts: list[str], values: Floats) -> str:
-    # A missing score is null.
-    score_rows = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
-    return hash_parts([json.dumps([texts, score_rows])])
 
 
 def _choose_limits(
