@@ -67,4 +67,4 @@ def _to_one_line(value: Any) -> Markup:
 
 def _to_yaml(value: Any) -> Markup:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return Markup(escape_controls(text).replace("\ufeff", " "))
+    return Markup(re.sub("[\ufeff\ufffe\uffff]", " ", escape_controls(text)))  # YAML refuses them

@@ -44,9 +44,8 @@ def test_fit_to_a_table_equals_the_function(capsys):
     predictor = run_fit(write("rates.csv"), "--column", "caption", "--targets", "match_rate")
     np.testing.assert_allclose(predictor.predict(PROMPTS), expected.predict(PROMPTS), atol=1e-5)
     assert predictor.details["data"] == "rates.csv"
-    output = capsys.readouterr().out
     spearman = expected.details["training"]["cross_validation"]["match_rate"]["spearman"]
-    assert f"{spearman:.3f}" in output
+    assert f"{spearman:.3f}" in capsys.readouterr().out
     Path("one.csv").write_text("prompt_id,prompt,rate\n1,a cat,0.5\n")
     assert [*read_score_table("one.csv").columns] == ["rate"]
 
@@ -69,11 +68,12 @@ def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch)
     [
         (("rates.csv", "--targets", "nope"), "--targets nope: rates.csv has no such column"),
         (("few.csv", "--targets", "match_rate"), "at least 20 prompts"),
+        (("few.csv", "--targets", "rating\u200f"), "without commas, control characters or outer"),
     ],
 )
 def test_invalid_fit_input_is_one_line(arguments, message, capsys):
     lines = Path(write("rates.csv")).read_text("utf-8").splitlines(keepends=True)
-    Path("few.csv").write_text("".join(lines[:6]), "utf-8")
+    Path("few.csv").write_text("".join(lines[:6]).replace("rating", "rating\u200f"), "utf-8")
     assert main(["fit", *arguments, "--column", "caption", "--output", "mine"]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pqpp_hub import card
 from pqpp_hub.card import render_card
 
-HOSTILE = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e \u2028{{ 1 }} \ud800'
+HOSTILE = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e \u2028{{ 1 }} \ud800\uffff'
 TEMPLATE = """\
 ---
 license: {{ value | yaml }}
@@ -48,7 +48,7 @@ def test_values_cannot_change_the_card_layout(load_templates):
     metadata = yaml.safe_load(front)
     assert metadata["license"] == metadata["tags"][0]
     assert metadata["license"].startswith('a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e')
-    line = "a \"b\": c --- # d \\| e &lt;f> 'g' \\x1b[31m\\u202e {{ 1 }} \\ud800"
+    line = "a \"b\": c --- # d \\| e &lt;f> 'g' \\x1b[31m\\u202e {{ 1 }} \\ud800\uffff"
     assert body.splitlines()[0] == f"# {line}"
     assert f"| {line} | `**{line}**` |" in body.splitlines()
     assert body.splitlines().count("```") == 2

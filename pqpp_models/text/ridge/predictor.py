@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors
+from pqpp_files.escape import escape_controls
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -180,8 +181,7 @@ class RidgePredictor(CalibratedPredictor):
         arrays = select_prefixed("encoder.", tensors)
         encoder = encoder_class.from_checkpoint(folder, config["encoder"], arrays)
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
-        has_limits = all(low < high for low, high in pairs)
-        if not has_limits or (tensors["standard.deviation"] <= 0).any():
+        if not all(low < high for low, high in pairs) or (tensors["standard.deviation"] <= 0).any():
             raise ValueError("its limits or deviations are invalid")
         base = config.get(_BASE) or {}
         sentence = None
@@ -212,7 +212,7 @@ class RidgePredictor(CalibratedPredictor):
 
 
 def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
-    """Check that target names are distinct, and have no commas and no spaces at the ends.
+    """Check that target names are distinct, without commas, control characters or outer spaces.
 
     Raises:
         PredictorError: a name is not allowed.
@@ -221,10 +221,10 @@ def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
     ('rating', 'flux_hbpp')
     """
     for name in targets:
-        if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
-            raise PredictorError(
-                f"a target must be non-empty text without commas or outer spaces; got {name!r:.60}"
-            )
+        plain = escape_controls(name.strip()) if isinstance(name, str) else ""
+        if not plain or name != plain or "," in name:
+            rule = "non-empty text without commas, control characters or outer spaces"
+            raise PredictorError(f"a target must be {rule}; got {name!r:.60}")
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"`targets` must be one or more different names; got {list(targets)}")
     return tuple(targets)
