@@ -7,6 +7,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
@@ -177,8 +178,8 @@ class Command(Group):
 def check_outputs(command: Any) -> None:
     """Refuse a command's outputs that cannot be written or would overwrite an input.
 
-    Inputs are the files that other path options name, also as FILE:COLUMN or NAME=FILE, and the
-    files in folders that they name. Exceptions are pages and tables of verdicts next to images, and
+    Inputs are the files that other options name, also as FILE:COLUMN or NAME=FILE, and the files in
+    folders that path options name. Exceptions are pages and tables of verdicts next to images, and
     files in the working folder and its parents. An existing file must have the type of the output.
 
     Raises:
@@ -189,7 +190,7 @@ def check_outputs(command: Any) -> None:
     if not (outputs := {name: value for name, value in values.items() if roles[name] in _OUTPUTS}):
         return
     sources = {name: value for name, value in values.items() if roles[name] and name not in outputs}
-    inputs = _find_paths(list(sources.values()), Path.is_file)
+    inputs = _find_paths([v for n, v in values.items() if n not in outputs], Path.is_file)
     images = _find_paths([v for n, v in sources.items() if roles[n] == "images"], Path.is_dir)
     folders = _find_paths([v for n, v in sources.items() if roles[n] != "images"], Path.is_dir)
     for field in get_fields(command):
@@ -237,10 +238,10 @@ def _find_paths(value: Any, exists: Callable[[Path], bool]) -> list[str]:
 
 
 def _yield_paths(value: Any) -> Iterator[str]:
-    """Yield each text in a value, and the text without `NAME=`, without `:COLUMN` or both."""
+    """Yield each text in a value, with and without `NAME=`, and its start before each colon."""
     if isinstance(value, str):
         for text in (value, value.partition("=")[2] or value):
-            yield from (text, text.rpartition(":")[0])
+            yield from accumulate(text[:4096].split(":"), "{}:{}".format)
     elif isinstance(value, dict):
         yield from _yield_paths(list(value.values()))
     elif isinstance(value, (list, tuple)):

@@ -3,9 +3,11 @@
 Rows of several files are joined by their ids, or by position if there are none.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -78,14 +80,16 @@ def load_source(
 
 
 def split_path_and_columns(text: str) -> tuple[str, str | None]:
-    """Split FILE:COLUMN, unless a file has the whole name.
+    """Split FILE:COLUMN at the last colon, or after a file that exists.
 
     Example:
         >>> split_path_and_columns("votes.csv:a,b"), split_path_and_columns("votes.csv")
         (('votes.csv', 'a,b'), ('votes.csv', None))
     """
-    path, colon, column = text.rpartition(":")
-    if not colon or not path or Path(text).exists() or "/" in column or "\\" in column:
+    starts = accumulate(text.split(":"), "{}:{}".format)
+    path = next(filter(os.path.exists, [text, *starts]), text.rpartition(":")[0])
+    column = text[len(path) + 1 :]
+    if not path or not column or ("/" in column and not Path(path).exists()):
         return text, None
     return path, column
 

@@ -25,7 +25,7 @@ from pqpp_files.open_input import find_suffix
 from pqpp_files.read_table import read_table
 from pqpp_files.table_formats import find_column
 from pqpp_hub import is_repository_id
-from pqpp_metrics.tables import TABLES, as_text
+from pqpp_metrics.tables import TABLES, as_text, split_path_and_columns
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, read_rows
@@ -232,7 +232,7 @@ def load_any_predictor(name: str) -> Predictor:
         >>> load_any_predictor("builtins:list").predict(["3"]).tolist()
         [[3.0]]
     """
-    path, _, column = name.rpartition(":")
+    path, column = split_path_and_columns(name)
     if column and find_suffix(path) in TABLES:
         return TablePredictor(path, column)
     if find_suffix(name) in TABLES:

@@ -50,13 +50,14 @@ def with_valid_ending(path, field):
 
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
 def test_output_must_not_replace_an_input(kind, output, tmp_path):
-    """Inputs include the files in an input folder, except for pages next to images."""
+    """Inputs include files in an input folder, and FILE:COLUMN in any option."""
     folder = tmp_path / "read"
     folder.mkdir()
     file = with_valid_ending(folder / "metadata", output)
     file.write_text("a cat\n")
-    for field in get_path_options(kind, INPUTS):
-        for source in (file, folder):
+    for field in get_fields(kind):
+        role = field.metadata.get("path", "")
+        for source in (file, folder) if role in INPUTS else (f"{file}:a:b/c",) * (not role):
             value = (str(source),) if isinstance(field.default, tuple) else str(source)
             value = {"role": str(source)} if "dict" in str(field.type) else value
             with pytest.raises(PqppError, match=r"use another file|use a folder"):

@@ -32,21 +32,21 @@ def table(rows, tmp_path, monkeypatch):
     predictions = predictions.iloc[3:].sample(frac=1, random_state=0)
     pairs = pd.concat([predictions.assign(mine=predictions.mine + shift) for shift in (-0.5, 0.5)])
     pairs.rename(columns={"prompt_id": "query_id"}).to_csv("mine.csv", index=False)
-    pairs.drop(columns="prompt_id").to_parquet("by_text.parquet")
+    pairs.drop(columns="prompt_id").rename(columns={"mine": "x:y/z"}).to_parquet("by_text.parquet")
     shards = cut_table(pa.Table.from_pandas(pairs, preserve_index=False), 100)
     run_shards(lambda part: part, shards, "shards", {})
     return predictions
 
 
-@pytest.mark.parametrize("file", ["mine.csv", "by_text.parquet", "shards"])
-def test_table_is_joined_by_id_or_text(rows, table, file, caplog):
-    (row,) = pqpp.bench(f"{file}:mine", "mean_rr", rows).to_dict("records")
+@pytest.mark.parametrize("name", ["mine.csv:mine", "by_text.parquet:x:y/z", "shards:mine"])
+def test_table_is_joined_by_id_or_text(rows, table, name, caplog):
+    (row,) = pqpp.bench(name, "mean_rr", rows).to_dict("records")
     true = dict(zip(rows["prompt_id"][:], rows["mean_rr"][:], strict=True))
     expected = stats.pearsonr(table.mine, [true[key] for key in table.prompt_id])
     assert row["n"] == len(rows) - 3
     assert row["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
     assert row["pearson_p"] == pytest.approx(expected.pvalue, abs=1e-9)
-    assert f"{file}:mine has no prediction for 3 of {len(rows)} prompts" in caplog.text
+    assert f"{name} has no prediction for 3 of {len(rows)} prompts" in caplog.text
 
 
 def test_own_predictions_are_compared_as_given(table, capsys):
