@@ -22,7 +22,8 @@ from pqpp_files.errors import FileError, PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.names import is_url
+from pqpp_files.options.option import NEEDED, option, quote
 from pqpp_files.paths import check_output, expand, resolve
 from pqpp_files.write_table import format_table
 
@@ -76,6 +77,13 @@ class ServerAddress(Group):
     """The option for the server's address."""
 
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
+
+    def __post_init__(self) -> None:
+        """Check the address."""
+        super().__post_init__()
+        if self.address is not None and not is_url(self.address):
+            address = f"`address` is {quote(self.address)}"
+            raise PqppError(f"{address}; it must be like https://example.org/study")
 
     def make_link(self, store: Store, token: str) -> str:
         """Return the URL at which the holder of a token joins the study."""
@@ -332,7 +340,7 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
         emit(format_table("csv", columns), self.output, is_secret=True)
 
 
-class AnnotateServe(StudyFile, Command):
+class AnnotateServe(StudyFile, ServerAddress, Command):
     """Serve a study on the web until Ctrl-C.
 
     examples:

@@ -1,7 +1,9 @@
 """Names that users type: check them, split lists, and suggest corrections."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
 
 # Letters of any script and most signs are allowed, but no path that leads out of a folder.
 _FOLDER = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
@@ -16,6 +18,18 @@ def is_folder_name(text: str) -> bool:
         (True, False, False)
     """
     return _FOLDER.fullmatch(text) is not None
+
+
+def is_url(text: str) -> bool:
+    """Return whether a text is the URL of a web page, without a query.
+
+    Example:
+        >>> is_url("https://example.org/study"), is_url("example.org"), is_url("http://[::")
+        (True, False, False)
+    """
+    with contextlib.suppress(ValueError):  # from an invalid host, such as [::
+        return bool(urlsplit(text) and re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", text))
+    return False
 
 
 def split_names(text: str) -> list[str]:

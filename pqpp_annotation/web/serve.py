@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import re
 import signal
 import socket
 import sys
@@ -30,6 +29,7 @@ from pqpp_annotation.web.security import LOG, LOOPBACK, SecurityMiddleware, read
 from pqpp_annotation.web.site import PACKAGE, PageRequest, Site, Visit
 from pqpp_files.atomic_write import find_full_disk_errno
 from pqpp_files.errors import PqppError, reraise
+from pqpp_files.names import is_url
 
 
 def create_app(
@@ -149,13 +149,11 @@ def serve(
         key: PEM file with the certificate's key.
 
     Raises:
-        AnnotationError: The study file, database, URL or address is unusable, another process
+        AnnotationError: The study file, database or address is unusable, another process
             serves the study, or only one of certificate and key is set.
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("`certificate` and `key` belong together; set both or neither")
-    if url is not None and not _is_url(url):
-        raise AnnotationError(f"`url` must be like https://example.org/study; got {url!r:.80}")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as stack:
@@ -192,19 +190,13 @@ def serve(
         address = url or f"{scheme}://{shown_host}:{listener.getsockname()[1]}{root}"
         old_url = get_server_url(store)
         known_hosts = (hostname.lower(), *_ALL_ADDRESSES, *LOOPBACK)
-        if url or not _is_url(old_url) or urlsplit(old_url).hostname in known_hosts:
+        if url or not is_url(old_url) or urlsplit(old_url).hostname in known_hosts:
             save_server_url(store, address)
         sys.stderr.write(f"{study.title or study.name}\n{address}/ - stop it with Ctrl-C\n")
         if (new_url := get_server_url(store)) != old_url and get_links(store):
             sys.stderr.write(f"Earlier links begin with {old_url}; replace that with {new_url}\n")
         _configure_logging()
         uvicorn.Server(config).run(sockets=[listener])
-
-
-def _is_url(text: str) -> bool:
-    with contextlib.suppress(ValueError):  # from an invalid host, such as [::
-        return bool(urlsplit(text) and re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", text))
-    return False
 
 
 @contextlib.contextmanager

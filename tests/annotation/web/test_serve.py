@@ -73,15 +73,19 @@ def test_links_use_the_public_url(tmp_path, port, monkeypatch, capsys):
     assert get_base() == url
     run_serve()  # without --address, links stay
     assert get_base() == url
+    for command in ("init", "invite", "serve"):
+        for address in ("study.example", "https://a b", "http://[::"):
+            assert main(["annotate", command, "study.yaml", "--address", address]) == 2
+            assert address in capsys.readouterr().err
     monkeypatch.setattr("pqpp_annotation.web.serve.get_server_url", lambda _: "http://[::")
-    run_serve()  # after `init --address http://[::`
+    run_serve()
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        *({"url": "study.example"}, {"url": "https://a b"}, {"url": "http://[::"}),
-        *({"host": "ü" * 70}, {"certificate": "no.pem", "key": "no.pem"}),
+        {"host": "ü" * 70},
+        {"certificate": "no.pem", "key": "no.pem"},
     ],
 )
 def test_rejects_invalid_addresses(tmp_path, port, address):
