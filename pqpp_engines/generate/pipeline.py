@@ -23,7 +23,8 @@ MODELS = {
 }
 
 _OPTIONS = ("num_inference_steps", "guidance_scale", "negative_prompt", "height", "width")
-_RESERVED = ("prompt", "generator", "output_type", "return_dict", "latents")
+_PER_IMAGE = ("prompt", "generator", "latents", "num_images_per_prompt")
+_RESERVED = (*_PER_IMAGE, "output_type", "return_dict")
 
 
 @dataclass

@@ -280,7 +280,8 @@ def test_options_match_diffusers_and_are_recorded(pipeline, tmp_path):
     assert metadata["pipeline.guidance_rescale"] == 0.7
     assert metadata["scheduler.use_karras_sigmas"] is True
     untiled = {"dropped": ["vae"], "vae_tiling": True}
-    for more in ({"scheduler": "NoScheduler"}, {"more": {"pipeline.colour": 1}}, untiled):
+    wrong = [{"more": {f"pipeline.{name}": 2}} for name in ("colour", "num_images_per_prompt")]
+    for more in ({"scheduler": "NoScheduler"}, *wrong, untiled):
         with pytest.raises(EngineError):
             make_generator(pipeline, **more)
 
