@@ -133,7 +133,7 @@ class Table:
         return FileError(f"{self.locate(row)}: {fault}; correct the cell")
 
 
-@functools.cache
+@functools.lru_cache(1024)
 def log_assumptions(path: str, *assumptions: str) -> None:
     """Log assumptions about a file on one line, once per process."""
     if assumptions:

@@ -202,7 +202,7 @@ class Store:
             connection_errors = "connect|unable to open|I/O|read-?only|timeout|No space"
             is_lost = getattr(error, "connection_invalidated", False)
             if is_lost or re.search(connection_errors, reason):
-                message = f"{self.name} cannot be reached ({reason}); try again"
+                message = f"{self.name} cannot be used ({reason}); restore access to it"
                 raise AnnotationError(message, 503) from error
             if isinstance(error, IntegrityError):  # a bug in pqpp, not in the file
                 raise

@@ -191,7 +191,7 @@ def read_secret(folder: Path, name: str) -> str:
     with lock_folder(folder):  # another process may start at the same time
         if not path.exists():
             write_file(path, secrets.token_urlsafe(48), is_secret=True)
-    secret = path.read_text(encoding="ascii", errors="ignore").strip()
+    secret = path.read_text(encoding="ascii", errors="ignore").strip() if path.is_file() else ""
     if len(secret) < LEAST_SECRET:
         raise AnnotationError(f"{path} is damaged; delete the file (everyone must sign in again)")
     return secret

@@ -140,6 +140,9 @@ def test_secret_is_created_once_with_owner_only_access(tmp_path, monkeypatch):
     assert read_secret(tmp_path, "mine") == secret and len(secret) >= 32
     assert (tmp_path / ".mine.secret").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [".mine.secret"]
+    os.mkfifo(tmp_path / ".pipe.secret")
+    with pytest.raises(AnnotationError, match="damaged"):
+        read_secret(tmp_path, "pipe")
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "y" * 32)
     assert read_secret(tmp_path, "mine") == "y" * 32
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "short")
