@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass
 from itertools import accumulate
@@ -179,8 +180,9 @@ def check_outputs(command: Any) -> None:
     """Refuse a command's outputs that cannot be written or would overwrite an input.
 
     Inputs are the files that other options name, also as FILE:COLUMN or NAME=FILE, and the files in
-    folders that path options name. Exceptions are pages and tables of verdicts next to images, and
-    files in the working folder and its parents. An existing file must have the type of the output.
+    PQPP_DATA_DIR and in folders that path options name. Exceptions are pages and tables of verdicts
+    next to images, and files in the working folder and its parents. An existing file must have the
+    type of the output.
 
     Raises:
         PqppError: An output has a wrong ending or type, is an input, or cannot be written.
@@ -192,7 +194,8 @@ def check_outputs(command: Any) -> None:
     sources = {name: value for name, value in values.items() if roles[name] and name not in outputs}
     inputs = _find_paths([v for n, v in values.items() if n not in outputs], Path.is_file)
     images = _find_paths([v for n, v in sources.items() if roles[n] == "images"], Path.is_dir)
-    folders = _find_paths([v for n, v in sources.items() if roles[n] != "images"], Path.is_dir)
+    named = [value for name, value in sources.items() if roles[name] != "images"]
+    folders = _find_paths([*named, os.environ.get("PQPP_DATA_DIR")], Path.is_dir)
     for field in get_fields(command):
         if field.name not in outputs:
             continue

@@ -13,6 +13,7 @@ from pqpp_files.errors import PqppError
 from pqpp_files.names import hyphenate_flags
 from pqpp_files.options.flags import add_options, strip_none
 from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
+from pqpp_files.paths import check_output
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _TYPES = {int: "a whole number", float: "a number", str: "a quoted string", bool: "true or false"}
@@ -55,7 +56,8 @@ def parse_recipe(
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     """Return the options in flags, with the values in the YAML file `config` as defaults.
 
-    `config` is a path, or the name of a file in the folder `recipes` next to the class.
+    `config` is a path, or the name of a file in the folder `recipes` next to the class. No output
+    may replace it.
     """
     from pqpp_files.foreign.yaml_values import read_yaml
 
@@ -66,7 +68,11 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     hint = f"; included recipes: {', '.join(sorted(recipes))}" if recipes else ""
     hint += "; `subset` names the data"
     settings = read_yaml(recipes.get(path, path), hint, PqppError) if path else {}
-    return build_recipe(kind, {find_option(kind, key): settings[key] for key in settings} | flags)
+    recipe = build_recipe(kind, {find_option(kind, key): settings[key] for key in settings} | flags)
+    for field in get_fields(kind) if path else ():
+        if field.metadata.get("path") == "output file" and getattr(recipe, field.name):
+            check_output(getattr(recipe, field.name), [path])
+    return recipe
 
 
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:

@@ -75,6 +75,7 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
         ([*fit, "--chat-url", "http://a"], "--chat-url applies only with --chat-model"),
         ([*fit, "--chat-model", "m"], "--folds does not apply with --chat-model"),
         ([*generate, "--output", "c", "--set", "d=1"], "--set applies only with --model"),
+        (["bench", "--config", "fit.yaml", "--output", "./fit.yaml"], "fit.yaml is the input"),
         (["bench", "--table", "by-source", "--eval-results", "."], "only with --table main"),
         (["models", "push", "--benchmark", "a/b"], "--benchmark applies only with OWNER/REPO"),
         (["search", "build", ".", "--ids", "fit.yaml", "--output", "c"], "--ids does not apply"),

@@ -49,7 +49,7 @@ def with_valid_ending(path, field):
 
 
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
-def test_output_must_not_replace_an_input(kind, output, tmp_path):
+def test_output_must_not_replace_an_input(kind, output, tmp_path, monkeypatch):
     """Inputs include files in an input folder, and FILE:COLUMN in any option."""
     folder = tmp_path / "read"
     folder.mkdir()
@@ -62,6 +62,9 @@ def test_output_must_not_replace_an_input(kind, output, tmp_path):
             value = {"role": str(source)} if "dict" in str(field.type) else value
             with pytest.raises(PqppError, match=r"use another file|use a folder"):
                 check_outputs(make_command(kind, **{output.name: str(file), field.name: value}))
+    monkeypatch.setenv("PQPP_DATA_DIR", str(folder))
+    with pytest.raises(PqppError, match="use another file"):
+        check_outputs(make_command(kind, **{output.name: str(file)}))
     assert file.read_text() == "a cat\n"
 
 
