@@ -53,6 +53,7 @@ def test_repeated_flags_extend_lists_or_are_refused(capsys):
 def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fit.yaml").write_text("dataset: a.csv\ntargets: [x, y]\nfolds: 3\noutput: new\n")
+    (tmp_path / "b.yaml").write_text("format: csv")
     expected = Fit(dataset="a.csv", targets=("x", "y"), folds=3, output="new")
     for words in (
         ["fit", "a.csv", "--targets", "x,y", "--folds", "3", "--output", "new"],
@@ -75,7 +76,7 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
         ([*fit, "--chat-url", "http://a"], "--chat-url applies only with --chat-model"),
         ([*fit, "--chat-model", "m"], "--folds does not apply with --chat-model"),
         ([*generate, "--output", "c", "--set", "d=1"], "--set applies only with --model"),
-        (["bench", "--config", "fit.yaml", "--output", "./fit.yaml"], "fit.yaml is the input"),
+        (["bench", "--config", "b.yaml", "--output", "./b.yaml"], "is the input b.yaml"),
         (["bench", "--table", "by-source", "--eval-results", "."], "only with --table main"),
         (["models", "push", "--benchmark", "a/b"], "--benchmark applies only with OWNER/REPO"),
         (["search", "build", ".", "--ids", "fit.yaml", "--output", "c"], "--ids does not apply"),
