@@ -216,8 +216,8 @@ def check_outputs(command: Any) -> None:
             _refuse_in_folders(path, images if is_listing or not may_join_images else ())
         except FileError as error:
             raise PqppError(f"`{name}`: {error}") from None
-    same = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
-    if same:
+    targets = {f"`{name}`": expand(path).resolve() for name, path in outputs.items()}
+    if same := [name for name in targets if list(targets.values()).count(targets[name]) > 1]:
         raise PqppError(f"{' and '.join(same)} are the same file; use different files")
 
 

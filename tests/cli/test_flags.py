@@ -69,6 +69,7 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
     with pytest.raises(PqppError, match="`output` is required"):
         Fit(dataset="a.csv")
     fit = ["fit", "--config", "fit.yaml"]
+    measure = ["metrics", "compute", "rr", "--run", "b.yaml", "--qrels", "fit.yaml"]
     generate = ["generate", "--file", "fit.yaml", "--command", "a", "--model-name", "b"]
     for words, message in (
         ([*fit, "--folds", "x"], "--folds is 'x'; it must be a whole number"),
@@ -76,6 +77,7 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
         ([*fit, "--chat-url", "http://a"], "--chat-url applies only with --chat-model"),
         ([*fit, "--chat-model", "m"], "--folds does not apply with --chat-model"),
         ([*generate, "--output", "c", "--set", "d=1"], "--set applies only with --model"),
+        ([*measure, "--output", "a.csv", "--by-query", "./a.csv"], "are the same file"),
         (["bench", "--config", "b.yaml", "--output", "./b.yaml"], "is the input b.yaml"),
         (["bench", "--table", "by-source", "--eval-results", "."], "only with --table main"),
         (["models", "push", "--benchmark", "a/b"], "--benchmark applies only with OWNER/REPO"),
