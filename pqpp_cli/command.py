@@ -205,7 +205,7 @@ def check_outputs(command: Any) -> None:
             raise PqppError(f"`{name}` is {path}; it must end in {' or '.join(endings)}")
         try:
             if is_folder:
-                check_output_folder(path, inputs=inputs)
+                check_output_folder(path, inputs=_find_paths([*sources.values()], Path.is_file))
                 continue
             check_output(path, inputs)
             file_type = command.get_output_type(name)
