@@ -201,6 +201,8 @@ def check_outputs(command: Any) -> None:
             continue
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
         is_folder = roles[name] == "output"
+        if "://" in path and not path.startswith("file:"):
+            raise PqppError(f"`{name}` is {path}, a URL; use a path on this machine")
         if endings and not is_folder and not path.lower().endswith(tuple(endings)):
             raise PqppError(f"`{name}` is {path}; it must end in {' or '.join(endings)}")
         try:
