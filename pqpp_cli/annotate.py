@@ -24,7 +24,7 @@ from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.names import is_url
 from pqpp_files.options.option import NEEDED, option, quote
-from pqpp_files.paths import check_output, expand, resolve
+from pqpp_files.paths import check_output, expand
 from pqpp_files.write_table import format_table
 
 if TYPE_CHECKING:
@@ -204,12 +204,10 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
-            self.refuse("`add`", "kind", "title", "people_per_item", "seed", "set", "address")
+            fixed = ("kind", "title", "people_per_item", "seed", "set", "address", "image_dir")
+            self.refuse("`add`", *fixed)
             study = read_study(self.study)
-            own_folder = study.root / expand(study.image_dir or "")
-            if resolve(self.image_dir or own_folder) != resolve(own_folder):
-                self.refuse("`add`", "image_dir")
-            file, _ = self._prepare_prompts(own_folder)
+            file, _ = self._prepare_prompts(study.root / expand(study.image_dir or ""))
             print(f"added {add_prompts(study, file)} items to {self.study}")
             return
         path = Path(self.study)

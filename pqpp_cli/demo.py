@@ -30,23 +30,7 @@ _GENERATED = (
 )
 
 
-class WebPageOptions(OnePredictor):
-    """Options of the web page.
-
-    Attributes:
-        serve: Serve a web page instead; needs the extra `demo`.
-        host: Address to listen on (default: this machine).
-        port: Port to listen on, 0 for any free one (default: 7860).
-    """
-
-    TITLE = "web page"
-    serve: bool = False
-    host: str | None = option(None, goes_with="serve")
-    port: int | None = option(None, goes_with="serve")
-    predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
-
-
-class Demo(WebPageOptions, Command):
+class Demo(OnePredictor, Command):
     """Predict a few prompts, then compare predictors on PQPP's validation split.
 
     Published results are printed too, and a report is written. Without a network or a copy of the
@@ -61,9 +45,19 @@ class Demo(WebPageOptions, Command):
     PQPP's validation file (289 kB) is downloaded and its hash checked, or it is read from
     PQPP_DATA_DIR. The predictor is `static-train`, which was fitted to train only. The synthetic
     sample has no human ratings and no published results.
+
+    Attributes:
+        output: Folder of the report (default: pqpp-demo).
+        serve: Serve a web page instead; needs the extra `demo`.
+        host: Address of the page to listen on (default: this machine).
+        port: Port of the page, 0 for any free one (default: 7860).
     """
 
-    output: str | None = option(None, "folder of the report (default: pqpp-demo)", path="output")
+    output: str | None = option(None, path="output")
+    serve: bool = False
+    host: str | None = option(None, goes_with="serve")
+    port: int | None = option(None, goes_with="serve")
+    predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
 
     def run(self) -> None:
         """Run the demo and write its report, or serve the page."""

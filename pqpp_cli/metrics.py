@@ -258,11 +258,11 @@ class MetricsPush(PushOptions, Command):
 
     Attributes:
         metrics: Metrics, as in `pqpp metrics list`, or `all`.
-        repository: Owner of the Spaces, which are named after the metrics.
+        owner: Owner of the Spaces, which are named after the metrics.
     """
 
     metrics: tuple[str, ...] = option(NEEDED, metavar="NAME", word=True, known=_METRICS)
-    repository: str = option(NEEDED, metavar="OWNER[/NAME]", word=True)
+    owner: str = option(NEEDED, metavar="OWNER", word=True)
 
     def run(self) -> None:
         """Push each metric, and print what was done."""
@@ -272,12 +272,8 @@ class MetricsPush(PushOptions, Command):
         names = list_metrics() if self.metrics == (_ALL,) else list(self.metrics)
         for name in names:
             read_metric_card(name)  # refused before anything is pushed
-        owner, slash, _ = self.repository.partition("/")
-        if slash and len(names) > 1:
-            raise PqppError(f"several metrics need several Spaces; give only the owner, {owner}")
         for name in names:
-            metric = name.removeprefix("pqpp/")
-            self.push(push_metric, metric, self.repository if slash else f"{owner}/{metric}")
+            self.push(push_metric, name.removeprefix("pqpp/"), self.owner)
 
 
 class MetricsShow(OneMetric, Command):

@@ -71,16 +71,16 @@ def serve_metric(name: str) -> None:
     space.serve_page(make_metric_page(name))
 
 
-def push_metric(name: str, repo_id: str, **options: Any) -> pqpp_hub.PushReport:
+def push_metric(name: str, owner: str, **options: Any) -> pqpp_hub.PushReport:
     """Publish a metric as a Space on the Hub, in one commit.
 
-    The Space contains the module, its card, a page for trying the metric, and its requirements.
-    `evaluate.load("OWNER/NAME")` requires that module and Space have the same name. Other files in
-    the Space are kept; see `pqpp_hub.push_files`.
+    The Space contains the module, its card, a page for trying the metric, and its requirements. It
+    is named after the metric, so that `evaluate.load("OWNER/NAME")` finds the module. Other files
+    in the Space are kept; see `pqpp_hub.push_files`.
 
     Args:
         name: The metric, as in `list_metrics`.
-        repo_id: `OWNER/NAME`; NAME must be the metric's, or evaluate would not find its module.
+        owner: The owner of the Space.
         **options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
@@ -88,14 +88,10 @@ def push_metric(name: str, repo_id: str, **options: Any) -> pqpp_hub.PushReport:
 
     Raises:
         FileNotFoundError: there is no such metric.
-        pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space has another name.
+        pqpp_hub.HubError: the Hub cannot be reached or refuses.
     """
-    files = make_metric_files(name)
-    if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
-        fault = f"the Space must be named after the metric: {repo_id.split('/')[0]}/{name}"
-        raise pqpp_hub.HubError(f"{fault}; got {repo_id!r}")
-    message = f"Upload the metric {name} with pqpp"
-    return pqpp_hub.push_files(files, repo_id, "space", message, **options)
+    files, message = make_metric_files(name), f"Upload the metric {name} with pqpp"
+    return pqpp_hub.push_files(files, f"{owner}/{name}", "space", message, **options)
 
 
 def make_metric_files(name: str) -> dict[str, Path | bytes]:

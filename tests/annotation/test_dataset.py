@@ -28,18 +28,6 @@ def test_init_and_add_replace_no_image(tmp_path, monkeypatch, capsys):
     assert "added 1 items" in capsys.readouterr().out
 
 
-def test_add_takes_the_studys_own_folder_of_images(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("mine", "other"):
-        Path(name).mkdir()
-        Image.new("RGB", (8, 6)).save(f"{name}/a.png")
-        Path(f"{name}.csv").write_text(f"prompt,image\na {name} cat,a.png\n")
-    init = ["annotate", "init", "study.yaml", "--image-dir"]
-    assert main([*init, "mine", "--file", "mine.csv"]) == 0
-    assert main([*init, "other", "--file", "other.csv", "--add"]) == 2
-    assert main([*init, str(tmp_path / "mine"), "--file", "other.csv", "--add"]) == 0
-
-
 def test_two_runs_do_not_mix_their_images(tmp_path, monkeypatch):
     def write_rows(width):
         cell = {"bytes": None, "path": str(tmp_path / f"{width}.png")}

@@ -91,6 +91,7 @@ def test_invite_writes_lists_and_revokes_links(folder, capsys):
         (["invite", "--list", "--output", "a"], "--output does not apply with --list"),
         (["invite", "--shared", "--count", "20"], "--count does not apply with --shared"),
         (["init", "--add", "--file", "prompts.csv", "--kind", "match"], "--kind does not apply"),
+        (["init", "--add", "--file", "prompts.csv", "--image-dir", "."], "--image-dir does not"),
     ):
         assert main(["annotate", words[0], "study.yaml", *words[1:]]) == 2
         assert message in capsys.readouterr().err
