@@ -50,12 +50,6 @@ PEOPLE = [
 ]
 
 
-def write_judgments(votes, folder, kind_name="relevance"):
-    """Write the export table `judgments`, and return its path."""
-    rows = get_task_kind(kind_name).export_tables(votes)["judgments"]
-    return write_csv(folder / "judgments.csv", rows)
-
-
 @pytest.mark.parametrize("kind_name", ["relevance", "rating"])
 @pytest.mark.parametrize("with_control", [True, False])
 @pytest.mark.parametrize("rules", [{}, {"min_kappa": 0.7}, {"exclude": "flagged"}])
@@ -65,7 +59,7 @@ def test_live_filtering_agrees_with_build(tmp_path, kind_name, with_control, rul
     votes = simulate_votes(people, kind_name)
     table = to_study_votes(to_frame(votes, kind_name), kind, settings)
     result = filter_people(table, BuildOptions(best=2, **rules))
-    path = write_judgments(votes, tmp_path, kind_name)
+    path = write_csv(tmp_path / "judgments.csv", kind.export_tables(votes)["judgments"])
     built = build(path, scale=kind.get_scale(settings), best=2, **rules).generation
     assert [x.name for x in result.annotators] == [x.name for x in built.annotators]
     for live, offline in zip(result.annotators, built.annotators, strict=True):

@@ -2,7 +2,6 @@
 
 import hashlib
 import multiprocessing
-from types import SimpleNamespace
 
 import pytest
 from datasets import load_dataset
@@ -29,13 +28,10 @@ def server(monkeypatch):
         yield state
 
 
-def make_release(server, sha256=DIGEST, size=SIZE, name="a.csv"):
+def fetch(server, folder, force=False, sha256=DIGEST, size=SIZE, name="a.csv"):
     source = PublishedFile(name, f"{server.url}/{name}", size, sha256)
-    return Release("pqpp/test", "0" * 40, (source,))
-
-
-def fetch(server, folder, force=False, **options):
-    return download_release(make_release(server, **options), ["a.csv"], folder, force) / "a.csv"
+    release = Release("pqpp/test", "0" * 40, (source,))
+    return download_release(release, ["a.csv"], folder, force) / "a.csv"
 
 
 def test_downloads_a_file_once(server, tmp_path):
@@ -83,15 +79,11 @@ def test_pins_hash_of_first_download(server, tmp_path):
     assert path.read_bytes() == BODY
 
 
-def _fetch_in_process(url, folder, results):
-    results.put(fetch(SimpleNamespace(url=url), folder).read_bytes() == BODY)
-
-
 def test_concurrent_processes_download_once(server, tmp_path):
     context = multiprocessing.get_context("fork")
     results = context.Queue()
     processes = [
-        context.Process(target=_fetch_in_process, args=(server.url, tmp_path, results))
+        context.Process(target=lambda: results.put(fetch(server, tmp_path).read_bytes() == BODY))
         for _ in range(4)
     ]
     for process in processes:

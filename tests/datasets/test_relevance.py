@@ -136,13 +136,8 @@ def test_rejects_forged_numpy_state(tmp_path, value):
     assert isinstance(loaded, int) or "Dtype" in type(loaded).__name__  # not numpy's
 
 
-def make_nested_tuple(times):
-    """Return opcodes that replace the last value by a pair of it, repeatedly."""
-    return b"N" + times * b"2\x86"
-
-
 def make_nested_memo(times):
-    """Return opcodes with the same effect that use the memo instead of `DUP`."""
+    """Return opcodes that replace the last value by a pair of it, repeatedly, by the memo."""
     steps = (bytes([i]).join((b"h", b"h", b"\x86q")) + bytes([i + 1]) for i in range(times))
     return b"Nq\0" + b"".join(steps)
 
@@ -152,7 +147,7 @@ BOMBS = {
     "bytearray": b"\x96" + (2 << 30).to_bytes(8, "little"),
     "long_binput": b"Nr" + (1 << 27).to_bytes(4, "little") + b".",
     "put": b"Np134217728\n.",
-    "doubled": b"cbuiltins\nstr\n" + make_nested_tuple(24) + b"\x85R.",
+    "doubled": b"cbuiltins\nstr\n" + b"N" + 24 * b"2\x86" + b"\x85R.",
     "nested": make_nested_memo(24) + b"cbuiltins\nstr\nh\x18\x85R.",
 }
 DAILY_BOMBS = {"bytearray", "put", "nested"}
