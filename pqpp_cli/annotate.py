@@ -22,8 +22,7 @@ from pqpp_files.errors import FileError, PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.names import is_url
-from pqpp_files.options.option import NEEDED, option, quote
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.paths import check_output, expand
 from pqpp_files.write_table import format_table
 
@@ -74,16 +73,13 @@ class StudyFile(Group):
 
 
 class ServerAddress(Group):
-    """The option for the server's address."""
+    """The option for the server's address.
 
-    address: str | None = option(None, "public address of the server (default: that of `serve`)")
+    Attributes:
+        address: Public address of the server (default: that of `serve`).
+    """
 
-    def __post_init__(self) -> None:
-        """Check the address."""
-        super().__post_init__()
-        if self.address is not None and not is_url(self.address):
-            address = f"`address` is {quote(self.address)}"
-            raise PqppError(f"{address}; it must be like https://example.org/study")
+    address: str | None = option(None, metavar="https://HOST[/PATH]")
 
     def make_link(self, store: Store, token: str) -> str:
         """Return the URL at which the holder of a token joins the study."""

@@ -7,8 +7,6 @@ import sys
 from pqpp_cli.command import PAGES, Command
 from pqpp_cli.groups import Tables
 from pqpp_cli.output import emit, print_notes
-from pqpp_files.errors import PqppError
-from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
 
 
@@ -51,11 +49,6 @@ class Leaderboard(Tables, Command):
     dry_run: bool = option(
         False, "with --space: print what would change, without changing it", goes_with="space"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.space is not None and not is_repository_id(self.space):
-            raise PqppError(f"`space` is {self.space}; it must have the form OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError
-from pqpp_files.names import did_you_mean, is_repository_id, split_names
+from pqpp_files.names import did_you_mean, is_repository_id, is_url, split_names
 from pqpp_files.paths import check_output_folder, expand
 
 _SHORT_REPR = reprlib.Repr()
@@ -26,6 +26,10 @@ PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 """Lone surrogates, which stand for bytes of the command line that are not UTF-8."""
+
+_FORMS: dict[str, Callable] = {f"OWNER/{n}": is_repository_id for n in ("NAME", "DATASET")}
+_FORMS |= {"OWNER/REPOSITORY": is_repository_id, "https://HOST[/PATH]": is_url}
+"""The checks of texts whose `metavar` is their form."""
 
 
 def option(
@@ -71,7 +75,7 @@ def option(
         holds: Types of existing files that an output may overwrite, as in
             `refuse_other_file_type`. If one matches the output's ending, only this one; else the
             first. Default: text.
-        metavar: The text after the flag in `--help`.
+        metavar: The text after the flag in `--help`; a form of `_FORMS` is checked.
         also: Aliases of the option.
         word: True for a positional argument; "too" for a positional argument and a flag.
         commas: Whether commas separate the items of a list or mapping, or "pairs" if only those
@@ -238,6 +242,9 @@ def _check_value(field: dataclasses.Field, value: Any) -> None:
     if is_text_option and isinstance(value, str) and _SURROGATES.search(value):
         raise PqppError(f"`{field.name}` is {quote(value)}; it must be UTF-8")
     choices = metadata.get("choices")
+    form = metadata.get("metavar", "")
+    if form in _FORMS and not _FORMS[form](value):
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must have the form {form}")
     gt, ge, lt = map(metadata.get, ("gt", "ge", "lt"))
     if choices and value not in choices:
         raise PqppError(f"`{field.name}` is {quote(value)}; {did_you_mean(str(value), choices)}")

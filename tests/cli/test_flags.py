@@ -79,6 +79,7 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
         ([*generate, "--output", "c", "--set", "d=1"], "--set applies only with --model"),
         ([*measure, "--output", "a.csv", "--by-query", "./a.csv"], "are the same file"),
         (["predict", "a", "--output", "s3://b/x.csv"], "s3://b/x.csv, a URL"),
+        (["models", "push", "static", "a"], "must have the form OWNER/REPOSITORY"),
         (["bench", "--config", "b.yaml", "--output", "./b.yaml"], "is the input b.yaml"),
         (["bench", "--table", "by-source", "--eval-results", "."], "only with --table main"),
         (["models", "push", "--benchmark", "a/b"], "--benchmark applies only with OWNER/REPO"),
