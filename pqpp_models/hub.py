@@ -11,7 +11,6 @@ from pqpp_backbones.hub import push_model, require_model_folder
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import list_pins
 from pqpp_hub import PushReport
-from pqpp_hub.push import require_repository_id
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -46,7 +45,6 @@ def push_to_hub(
         PredictorError: the predictor is not clearly better than chance on any target.
         HubError: the Hub cannot be reached or refuses.
     """
-    require_repository_id(repo_id)
     if isinstance(predictor, str) and predictor in registry.PREDICTORS:
         predictor = Predictor.from_pretrained(predictor)
     with tempfile.TemporaryDirectory() as temp_folder:

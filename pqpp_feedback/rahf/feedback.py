@@ -21,7 +21,6 @@ from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.extras import require_extra
 from pqpp_files.paths import expand
 from pqpp_hub import PushReport, render_card
-from pqpp_hub.push import require_repository_id
 
 if TYPE_CHECKING:
     import os
@@ -203,7 +202,6 @@ def push_feedback_model(
         ModelError: The folder has no usable model.
         HubError: The Hub cannot be reached, or refuses the files.
     """
-    require_repository_id(repo_id)
     model_folder = require_model_folder(folder)
     FeedbackModel.from_pretrained(model_folder, device="cpu")
     return push_model(model_folder, RAHF_FILES, repo_id, commit_message, **options)

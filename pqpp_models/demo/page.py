@@ -136,8 +136,6 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
         >>> push_space("static", "OWNER/NAME", dry_run=True).added  # doctest: +SKIP
         ['README.md', 'app.py', 'requirements.txt']
     """
-    if not is_repository_id(repo_id):
-        raise pqpp_hub.HubError(f"the name of a Space must be OWNER/NAME; got {repo_id!r}")
     is_known = name in PREDICTORS or folder is not None
     if not is_known and (expand(name).exists() or not is_repository_id(name)):
         raise pqpp_hub.HubError(
