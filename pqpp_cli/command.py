@@ -196,9 +196,7 @@ def check_outputs(command: Any) -> None:
     images = _find_paths([v for n, v in sources.items() if roles[n] == "images"], Path.is_dir)
     named = [value for name, value in sources.items() if roles[name] != "images"]
     folders = _find_paths([*named, os.environ.get("PQPP_DATA_DIR")], Path.is_dir)
-    for field in get_fields(command):
-        if field.name not in outputs:
-            continue
+    for field in (field for field in get_fields(command) if field.name in outputs):
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
         is_folder = roles[name] == "output"
         if "://" in path and not path.startswith("file:"):
@@ -212,10 +210,9 @@ def check_outputs(command: Any) -> None:
             check_output(path, inputs)
             file_type = command.get_output_type(name)
             refuse_other_file_type(path, [file_type])
-            may_join_images = endings == PAGES or file_type == "Parquet"
             is_listing = Path(path).stem.lower() == _IMAGE_LIST
-            _refuse_in_folders(path, folders)
-            _refuse_in_folders(path, images if is_listing or not may_join_images else ())
+            may_join_images = not is_listing and (endings == PAGES or file_type == "Parquet")
+            _refuse_in_folders(path, folders if may_join_images else folders + images)
         except FileError as error:
             raise PqppError(f"`{name}`: {error}") from None
     targets = {f"`{name}`": expand(path).resolve() for name, path in outputs.items()}
