@@ -72,13 +72,14 @@ class Predictors(Group):
     """The option for the predictors to compare.
 
     Attributes:
-        predictors: Names, folders or Hub repositories of predictors; FILE:COLUMN for predictions in
-            a table with prompt_id or prompt; MODULE:FUNCTION for a function of a list of prompts;
-            or a transformers text classifier with one label (default: static and linguistic).
+        predictors: Names, folders or Hub repositories of predictors, with commas between them;
+            FILE:COLUMN for predictions in a table with prompt_id or prompt; MODULE:FUNCTION for a
+            function of a list of prompts; or a transformers text classifier with one label
+            (default: static and linguistic).
     """
 
     predictors: tuple[str, ...] | None = option(
-        None, metavar="NAME_OR_PATH[,...]", also=("predictor",), known=_list_predictors
+        None, path="name", also=("predictor",), commas=True, known=_list_predictors
     )
 
 
