@@ -75,8 +75,7 @@ class Demo(OnePredictor, Command):
             return serve_demo(self.predictor or DEFAULT_PREDICTOR, self.host or "127.0.0.1", port)
         started = time.perf_counter()
         folder = Path(self.output or "pqpp-demo")
-        is_demo = (folder / _FIGURES).is_file()  # of an earlier demo
-        check_output_folder(folder, (_REPORT, _FIGURES) if is_demo else ())
+        check_output_folder(folder, (_FIGURES, _REPORT))
         print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         rows = predictor.read_rows(_PROMPTS)
@@ -132,7 +131,7 @@ def _compare_predictors(rows: Any, folder: Path) -> None:
     run = bench_split(Split.from_rows(rows), predictors, _TARGETS)
     published = run.get_published()
     print(format_results("table", run.results, published))
-    with atomic_folder(folder, (_REPORT, _FIGURES)) as temp_folder:
+    with atomic_folder(folder, (_FIGURES, _REPORT)) as temp_folder:
         figures = format_results("csv", run.results, published)
         (temp_folder / _FIGURES).write_text(figures, "utf-8", newline="")
         (temp_folder / _REPORT).write_text(render_report(run.results, published, run), "utf-8")

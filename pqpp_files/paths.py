@@ -200,7 +200,8 @@ def check_output_folder(
 
     Args:
         folder: The folder; it need not exist.
-        patterns: Patterns of the names that it may contain; None for any.
+        patterns: Patterns of the names that it may contain; None for any. If the first is a name, a
+            folder without this file has no earlier result, and must be empty.
         inputs: Input files, which must not be in it.
 
     Raises:
@@ -224,7 +225,8 @@ def check_output_folder(
     if patterns is None or not target.exists():
         return
     names = sorted(f"{p.name} (a pipe)" if p.is_fifo() else p.name for p in target.iterdir())
-    if foreign := [n for n in names if not any(fnmatchcase(n, pattern) for pattern in patterns)]:
+    known = [p for p in patterns if "*" in patterns[0] or patterns[0] in names]
+    if foreign := [n for n in names if not any(fnmatchcase(n, pattern) for pattern in known)]:
         examples = ", ".join(foreign[:3])
         raise FileError(f"{folder} contains other files ({examples}); choose another folder")
 

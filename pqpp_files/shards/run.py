@@ -104,7 +104,7 @@ def run_shards(
 
     store, chosen = ShardStore(output), select_share(shards, share)
     inputs = {shard.path.removeprefix("file://") for shard in shards if shard.path}
-    store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
+    store.check(("part-*.parquet", MANIFEST, ".*.pqpp-*"), sorted(inputs))
     # `as_dict` has only the file's name, since folders may differ between machines.
     manifest = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
     if is_dataclass(job) and (engine == "ray" or (workers or 1) > 1):

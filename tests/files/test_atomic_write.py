@@ -135,6 +135,9 @@ def test_folders_with_other_files_are_refused(tmp_path, when):
         notes.write_text("mine")
         (new / "config.json").write_text("new")
     assert read_files(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}
+    notes.rename(notes.with_name("config.json")).rename(notes.with_name("model-1.safetensors"))
+    with pytest.raises(FileError, match=r"contains other files \(model-1.safetensors\)"):
+        check_output_folder(tmp_path / "model", FILES)
 
 
 KILLED_WRITER = """
