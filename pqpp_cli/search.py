@@ -88,6 +88,7 @@ class SearchAdd(IndexOptions, SourceOptions, Command):
         from pqpp_engines.index.embed import embed_folder, load_embeddings
 
         index = Index(self.index)
+        index.check_target(expand(self.output or self.index))
         if Path(self.source).is_dir():
             self.refuse("a folder of images", "ids")
             encoder = ImageTextEncoder.from_index(index, self.model)

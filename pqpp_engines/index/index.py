@@ -24,7 +24,7 @@ from pqpp_files.errors import reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import check_faiss_types, load_faiss
 from pqpp_files.hashes import hash_file
-from pqpp_files.paths import expand
+from pqpp_files.paths import check_output_folder, expand
 from pqpp_hub.card import render_card
 
 Floats = NDArray[np.float32]
@@ -124,6 +124,7 @@ class Index:
 
         Raises:
             EngineError: The vectors have another shape, or an id exists already.
+            FileError: The output is a folder with other files.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
         shape, expected = np.shape(embeddings)[1:], (size,) if per == 1 else (per, size)
@@ -138,12 +139,13 @@ class Index:
         if index.ntotal != (len(self.ids) + len(ids)) * per:  # also if it was extended meanwhile
             raise EngineError("each item must have one id; load the index again, or add ids")
         path, all_ids = output or self.folder, [*self.ids, *ids]
-        return type(self)(_write_index(path, index, all_ids, config, self._check_unchanged))
+        return type(self)(_write_index(path, index, all_ids, config, self.check_target))
 
-    def _check_unchanged(self, folder: Path) -> None:
-        """Refuse to replace this index if another process has changed it since it was read."""
-        is_own = folder.exists() and folder.samefile(self.folder)
-        if is_own and read_foreign_json(folder / CONFIG) != self.config:
+    def check_target(self, folder: Path) -> None:
+        """Refuse to replace another folder, or this index if it was changed since it was read."""
+        if not (folder.exists() and folder.samefile(self.folder)):
+            check_output_folder(folder, ())
+        elif read_foreign_json(folder / CONFIG) != self.config:
             raise EngineError(f"another process changed {folder}; load the index again")
 
 

@@ -71,6 +71,9 @@ def test_extension_keeps_vectors_that_another_run_added(tmp_path, monkeypatch):
     monkeypatch.setattr("pqpp_engines.index.index.load_faiss", load_before_another_run)
     with pytest.raises(EngineError, match="another process changed"):
         built.extend(vectors[15:], make_ids(5, 15))
+    build_index(vectors, make_ids(20), tmp_path / "other")
+    with pytest.raises(FileError, match="contains other files"):
+        Index(tmp_path / "index").extend(vectors[15:], make_ids(5, 15), tmp_path / "other")
     assert Index(tmp_path / "index").ids == make_ids(15)
 
 
