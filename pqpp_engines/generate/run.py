@@ -152,12 +152,14 @@ def make_images(
 
     Raises:
         EngineError: The model's name is invalid, an existing image was made with other settings,
-            or the generator cannot continue.
+            the folder has another program's list of images, or the generator cannot continue.
         ServiceError: The images would exceed the budget; nothing was requested.
     """
     if not _NAME.fullmatch(generator.name):
         remedy = "use up to 100 letters, digits, dots, _ and -, a letter or digit first"
         raise EngineError(f"model name {generator.name!r:.120} is not valid; {remedy}")
+    if store.exists(METADATA) and not re.match(rb'.*"sha256": "|\Z', store.read(METADATA)):
+        raise EngineError(f"{store}/{METADATA} is from another program; choose another folder")
     existing: list[ImageRequest] = []
     missing: list[ImageRequest] = []
     for row in prompts:

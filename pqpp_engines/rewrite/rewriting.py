@@ -181,7 +181,7 @@ def write_study(
         The number of prompts in the study.
 
     Raises:
-        EngineError: No prompt was rewritten.
+        EngineError: No prompt was rewritten, or the folder has another `prompts.csv`.
 
     Example:
         >>> import tempfile
@@ -195,6 +195,8 @@ def write_study(
     """
     path = expand(folder)
     check_output_folder(path)
+    if (path / PROMPTS).exists() and not (path / PAIRS).exists():
+        raise EngineError(f"{path / PROMPTS} is not from an earlier study; choose another folder")
     prompts: list[tuple[Any, ...]] = []
     pairs: list[tuple[Any, ...]] = []
     for key, original, rewrite in zip(prompt_ids, originals, rewrites, strict=True):
@@ -210,7 +212,7 @@ def write_study(
     names = ("prompt_id", "prompt", "image", "model")
     path.mkdir(parents=True, exist_ok=True)
     with lock_folder(path):  # another run may write the other file at the same time
-        for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
+        for file, rows in ((PAIRS, pairs), (PROMPTS, prompts)):
             columns = dict(zip(names, zip(*rows, strict=True), strict=False))
             write_file(path / file, format_table("csv", columns))
     return len(prompts) // 2

@@ -155,6 +155,9 @@ def test_rejects_folder_with_other_settings_or_prompts(tmp_path):
     changed = [{**PROMPTS[0], "prompt": "another"}]
     with pytest.raises(EngineError, match="prompt"):
         generate(FakeGenerator(), changed, tmp_path, 2)
+    (tmp_path / "images/metadata.jsonl").write_text('{"file_name": "a.png", "prompt": "a cat"}')
+    with pytest.raises(EngineError, match="from another program"):
+        generate(FakeGenerator(), PROMPTS, tmp_path, 1)
 
 
 def test_concurrent_run_with_other_prompt_fails(tmp_path):

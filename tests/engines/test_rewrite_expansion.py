@@ -10,6 +10,7 @@ from support.two_runs import delay_writes, run_at_once
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import reserve_item
 from pqpp_cli.main import main
+from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite import Judge, rewriting
 from pqpp_engines.rewrite.judge import UNCONFIRMED
 
@@ -81,3 +82,6 @@ def test_two_runs_do_not_mix_the_files_of_a_study(tmp_path, monkeypatch):
     run_at_once(run, "a cat", "a dog")
     names = (rewriting.PROMPTS, rewriting.PAIRS)
     assert len({"dog" in (tmp_path / "ab" / name).read_text() for name in names}) == 1
+    (tmp_path / "ab" / rewriting.PAIRS).unlink()
+    with pytest.raises(EngineError, match="not from an earlier study"):
+        run("a bird")
