@@ -8,7 +8,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
@@ -221,13 +221,11 @@ def check_outputs(command: Any) -> None:
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
-    """Refuse to overwrite a file in a folder that the command reads, or that a link in it names."""
+    """Refuse to overwrite a file in a folder that the command reads."""
     target, working_folder = expand(path).resolve(), Path.cwd()
-    sources = {target, *target.parents} - {working_folder, *working_folder.parents}
+    sources = {*target.parents} - {working_folder, *working_folder.parents}
     for name in folders if target.is_file() else ():
-        folder = expand(name)
-        links = (file for file in islice(folder.rglob("*"), 100_000) if file.is_symlink())
-        if not sources.isdisjoint(Path(os.path.realpath(file)) for file in (folder, *links)):
+        if expand(name).resolve() in sources:
             raise FileError(f"{path} is in the input folder {name}; use another file")
 
 
