@@ -71,8 +71,8 @@ class BenchRun:
         is_ours = {n: not isinstance(one, FunctionPredictor) for n, one in on_text.items()}
         unfitted = {n: one for n, one in on_text.items() if is_ours[n] and not one.supervised}
         if train is not None and unfitted:
-            targets = [t for t in self.references if t in train.known_targets]
-            predictions = protocol.predict_all(unfitted, train.rows, targets, progress)
+            targets = [t for t in self.references if t in train.rows.column_names]
+            predictions = protocol.predict_all(unfitted, train.rows, targets, progress, True)
             true = train.get_true_values(targets)
             results = protocol.evaluate_predictions(predictions, true, train)
             significant = [r for r in results if r.kendall_p < 0.05]

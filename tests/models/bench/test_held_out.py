@@ -145,8 +145,7 @@ def test_formats_list_fitted_predictors_last(comparison):
 def test_fitted_predictor_is_neither_baseline_nor_tested(comparison):
     with pytest.raises(PredictorError, match="'static' was fitted to 80 of these rows"):
         comparison.with_tests("static")
-    tested = comparison.with_tests("n_words").results
-    arrows = {r.predictor: np.isnan(r.baseline_p) for r in tested}
+    arrows = {r.predictor: np.isnan(r.baseline_p) for r in comparison.with_tests("n_words").results}
     assert arrows == {"static": True, "static-train": False, "n_words": True}
 
 

@@ -49,8 +49,10 @@ def test_table_is_joined_by_id_or_text(rows, table, name, caplog):
     assert f"{name} has no prediction for 3 of {len(rows)} prompts" in caplog.text
 
 
-def test_own_predictions_are_compared_as_given(table, capsys):
-    words = "bench --dataset sample --split test --targets mean_rr --format json --baseline n_words"
+@pytest.mark.parametrize("data", ["sample --split test --target mean_rr", "own --target own"])
+def test_own_predictions_are_compared_as_given(data, rows, table, capsys):
+    rows.add_column("own", [*map(len, rows["prompt"])]).to_csv("own/train.csv")
+    words = f"bench --dataset {data} --format json --baseline n_words"
     assert main([*words.split(), "--predictors", "n_words,mine.csv:mine"]) == 0
     known, own = json.loads(capsys.readouterr().out)["rows"]
     assert own["kendall"] < 0 and own["oriented"] == "as given"
@@ -58,11 +60,10 @@ def test_own_predictions_are_compared_as_given(table, capsys):
 
 
 def test_mapping_names_predictors(rows):
-    n_words = Predictor.from_pretrained("n_words")
     lengths = {prompt: len(prompt.split()) for prompt in rows["prompt"][:]}
     predictors = {
         "mine": lambda prompts: [lengths[prompt] for prompt in prompts],  # is only asked for rows
-        "theirs": n_words,
+        "theirs": Predictor.from_pretrained("n_words"),
         "named": "n_words",
     }
     table = pqpp.bench(predictors, "mean_rr", rows).set_index("predictor")
