@@ -210,11 +210,9 @@ def pull_results(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedR
     """
     from huggingface_hub import HfApi
 
-    require_repository_id(dataset)
     patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
     sources = [] if models else _list_leaderboard_models(dataset)
     for model in models:
-        require_repository_id(model)
         filters: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
         try:
             requests = HfApi(library_name="pqpp").get_repo_discussions(model, **filters)

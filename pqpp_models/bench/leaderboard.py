@@ -294,8 +294,7 @@ def read_leaderboard(
         PredictorError: There are no results, or a folder has results on several benchmarks.
         HubError: The Hub cannot be reached, or has no such leaderboard.
     """
-    folder = expand(source)
-    name = str(source)
+    folder, name = expand(source), str(source)
     if folder.is_dir():
         listed, notes = read_results(folder)
         benchmarks = sorted({listing.entry.dataset_id for listing in listed})

@@ -19,19 +19,15 @@ def _files(compute):
     Path("a.qrels").write_text("".join(f"{q} 0 {d} {r}\n" for q, d, r in QRELS))
 
 
-def make_frames():
-    run = pd.DataFrame(RUN, columns=["query_id", "doc_id", "score"])
-    qrels = pd.DataFrame(QRELS, columns=["query_id", "doc_id", "rel"])
-    return run, qrels, run.merge(qrels, "outer", ["query_id", "doc_id"])
-
-
 METRICS = ["ndcg", "precision_at_k"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_tables_agree_with_trec_files(compute, kind, metric):
-    run, qrels, both = make_frames()
+    run = pd.DataFrame(RUN, columns=["query_id", "doc_id", "score"])
+    qrels = pd.DataFrame(QRELS, columns=["query_id", "doc_id", "rel"])
+    both = run.merge(qrels, "outer", ["query_id", "doc_id"])
     qrels = qrels.rename(columns={"query_id": "prompt_id", "doc_id": "image"})
     for name, frame in (("run", run), ("qrels", qrels), ("both", both)):
         Path(f"{name}.{kind}").write_bytes(encode_table(kind, frame.to_dict("list")))

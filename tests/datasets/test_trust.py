@@ -198,14 +198,11 @@ def test_reliability_of_anonymous_votes(tmp_path):
     path = write(tmp_path / "votes.csv", *rows, header="prompt,image,model,label")
     trust = build(path, scale="-9..9").generation.trust
     assert trust.among == "votes"
-    assert trust.reliability[0] == pytest.approx(compute_icc(scores.mean(axis=2)), abs=1e-5)
-    assert trust.agreement.size == pytest.approx((20, 4, 20))
-
-
-def compute_icc(table):
-    """Compute ICC(1, k) of the mean of the columns by one-way analysis of variance."""
+    table = scores.mean(axis=2)
     between = table.shape[1] * table.mean(axis=1).var(ddof=1)
-    return 1 - table.var(axis=1, ddof=1).mean() / between
+    icc = 1 - table.var(axis=1, ddof=1).mean() / between  # ICC(1, k), by one-way analysis
+    assert trust.reliability[0] == pytest.approx(icc, abs=1e-5)
+    assert trust.agreement.size == pytest.approx((20, 4, 20))
 
 
 def test_flags_annotator_on_another_scale(tmp_path):

@@ -89,12 +89,6 @@ def test_syntax_error_names_line_and_column(text):
         parse_prompt(text)
 
 
-def change_questionnaire(change):
-    questionnaire = json.loads(json.dumps(QUESTIONNAIRE))
-    change(questionnaire)
-    return questionnaire
-
-
 INVALID_QUESTIONNAIRES = {
     "missing level": (lambda q: q.pop("L2"), "'L2' is a required property"),
     "level weights": (lambda q: q["L4"].__setitem__("level_weight", 0.5), "must sum to 1; got 1.1"),
@@ -114,7 +108,8 @@ INVALID_QUESTIONNAIRES = {
 @pytest.mark.parametrize("name", INVALID_QUESTIONNAIRES)
 def test_error_names_invalid_part_of_questionnaire(tmp_path, name):
     change, expected = INVALID_QUESTIONNAIRES[name]
-    line = json.dumps({"prompt_index": 0, "questionnaire": change_questionnaire(change)})
+    change(questionnaire := json.loads(json.dumps(QUESTIONNAIRE)))
+    line = json.dumps({"prompt_index": 0, "questionnaire": questionnaire})
     (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text(line)
     with pytest.raises(BenchmarkError, match=rf"core_questionnaires\.jsonl, line 1: .*{expected}"):
         load(tmp_path)

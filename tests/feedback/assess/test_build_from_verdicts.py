@@ -43,13 +43,9 @@ def test_build_from_verdicts_names_the_routine_as_annotator(tmp_path, cache):
     assert names == {"redness-mean"}
 
 
-def read_code_blocks(language):
-    text = (ROOT / "docs" / "contributing" / "gimbrr.md").read_text("utf-8")
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-
 def test_documented_task_and_routine_run(tmp_path):
-    task, routine, use = read_code_blocks("python")[:3]
+    text = (ROOT / "docs" / "contributing" / "gimbrr.md").read_text("utf-8")
+    task, routine, use = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:3]
     (tmp_path / "directed_actions.py").write_text(task)
     (tmp_path / "at_least.py").write_text(routine)
     parsed = "parse_task({'task': 'Directed actions', 'representations': 'pig, guitar'})"
