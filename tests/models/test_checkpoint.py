@@ -9,6 +9,7 @@ import pytest
 from models.made_up import made_up
 from safetensors.numpy import load_file, save_file
 
+from pqpp_files.errors import PqppError
 from pqpp_models import TARGETS, ModelError, Predictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
@@ -67,20 +68,18 @@ def test_replaces_older_checkpoint(ridge, saved):
     ("config", "expected"),
     [
         ({"predictor_type": "text_ensemble", "format_version": 1}, "contains a 'text_ensemble'"),
-        (None, "other files"),
+        (None, "contains other files"),
+        ({}, "contains other files"),
     ],
 )
 def test_keeps_folders_with_other_files(ridge, tmp_path, config, expected):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "model.safetensors").write_bytes(b"mine")
+    (tmp_path / "model.safetensors").write_bytes(b"mine")
     if config is not None:
-        (folder / "config.json").write_text(json.dumps(config))
-    before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    with pytest.raises(ModelError) as caught:
-        ridge.save_pretrained(folder)
-    assert expected in str(caught.value) and "choose an empty folder" in str(caught.value)
-    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+        (tmp_path / "config.json").write_text(json.dumps(config))
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    with pytest.raises(PqppError, match=f"{expected}.*; choose an"):
+        ridge.save_pretrained(tmp_path)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize(
